@@ -1,4 +1,4 @@
-"""Tools around tensors and modules."""
+"""Utilities for tensors and modules."""
 
 from .._lazy import lazy_submodules as _lazy_submodules
 from . import deterministic, dlpack, hooks

@@ -1,4 +1,4 @@
-"""What libraries ask about subclasses of Tensor."""
+"""Introspection of Tensor subclasses."""
 
 from .._tensor import Tensor
 
@@ -6,6 +6,6 @@ __all__ = ["is_traceable_wrapper_subclass"]
 
 
 def is_traceable_wrapper_subclass(t):
-    """Whether a tensor is of a class that says how it is taken apart into other tensors, and put together again."""
+    """Whether a tensor's class defines how to flatten it into other tensors and to rebuild it."""
     return (isinstance(t, Tensor) and type(t) is not Tensor
             and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__"))

@@ -1,7 +1,7 @@
-"""Trees of containers: flattened to their leaves, and built again around others.
+"""Pytrees: nested containers that are flattened to their leaves and rebuilt from them.
 
 Tuples, named tuples, lists, dicts, ordered and default dicts and deques are nodes; everything else is a leaf, unless
-``register_pytree_node`` makes its class a node.
+its class is registered with ``register_pytree_node``.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ OTHER_TREE = "the trees differ: {mine} has {wanted}, where another argument has 
 
 
 class NodeDef(NamedTuple):
-    """How objects of a class are taken apart and put together."""
+    """How objects of a class are flattened and unflattened."""
 
-    type: Any  # a class, or namedtuple for all of its classes
+    type: Any  # a class, or namedtuple for all named tuple classes
     flatten_fn: Callable[[Any], tuple[list[Any], Context]]
     unflatten_fn: Callable[[Iterable[Any], Context], Any]
     flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Context]] | None = None
@@ -43,13 +43,13 @@ SUPPORTED_NODES: dict[Any, NodeDef] = {}
 
 def register_pytree_node(cls, flatten_fn, unflatten_fn, *, serialized_type_name=None, to_dumpable_context=None,
                          from_dumpable_context=None, flatten_with_keys_fn=None, **kwargs):
-    """Makes objects of `cls` nodes.
+    """Registers `cls` as a node.
 
     Args:
-        cls: the class; objects of classes derived from it stay leaves.
-        flatten_fn: gives the children as a list, and what else is needed, from an object.
-        unflatten_fn: makes an object from children and that.
-        flatten_with_keys_fn: gives (key, child) pairs in place of children.
+        cls: the class; subclasses remain leaves.
+        flatten_fn: returns (children, context) of an object.
+        unflatten_fn: creates an object from children and context.
+        flatten_with_keys_fn: like `flatten_fn`, with (key, child) pairs as children.
     """
     if cls in SUPPORTED_NODES:
         raise ValueError(ALREADY.format(cls=cls))
@@ -60,7 +60,7 @@ _register_pytree_node = register_pytree_node
 
 
 class SequenceKey(NamedTuple):
-    """The place of a child in a sequence."""
+    """The key of a child in a sequence."""
 
     idx: int
 
@@ -68,12 +68,12 @@ class SequenceKey(NamedTuple):
         return f"[{self.idx}]"
 
     def get(self, sequence):
-        """The child of another tree at this place."""
+        """The child of another tree at this key."""
         return sequence[self.idx]
 
 
 class MappingKey(NamedTuple):
-    """The place of a child in a dict."""
+    """The key of a child in a dict."""
 
     key: Any
 
@@ -81,12 +81,12 @@ class MappingKey(NamedTuple):
         return f"[{self.key!r}]"
 
     def get(self, mapping):
-        """The child of another tree at this place."""
+        """The child of another tree at this key."""
         return mapping[self.key]
 
 
 class GetAttrKey(NamedTuple):
-    """The place of a child that is an attribute."""
+    """The key of a child that is an attribute."""
 
     name: str
 
@@ -94,7 +94,7 @@ class GetAttrKey(NamedTuple):
         return f".{self.name}"
 
     def get(self, obj):
-        """The child of another tree at this place."""
+        """The child of another tree at this key."""
         return getattr(obj, self.name)
 
 
@@ -124,13 +124,13 @@ def _make_defaultdict(children, context):
 
 
 def is_namedtuple_class(cls):
-    """Whether it is a class of named tuples."""
+    """Whether `cls` is a class of named tuples."""
     fields = getattr(cls, "_fields", None)
     return isinstance(cls, type) and issubclass(cls, tuple) and isinstance(fields, tuple)
 
 
 def is_namedtuple(obj):
-    """Whether it is a named tuple, or a class of them."""
+    """Whether `obj` is a named tuple, or a class of them."""
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
@@ -150,13 +150,13 @@ _dict_flatten_with_keys = SUPPORTED_NODES[dict].flatten_with_keys_fn
 
 
 def _get_node_type(tree):
-    """The key of the tree's kind in SUPPORTED_NODES."""
+    """The key of the tree's type in SUPPORTED_NODES."""
     kind = type(tree)
     return namedtuple if kind not in SUPPORTED_NODES and is_namedtuple_class(kind) else kind
 
 
 def tree_is_leaf(tree, is_leaf=None):
-    """Whether it is no node, or `is_leaf` says so."""
+    """Whether `tree` is not a registered node, or `is_leaf` returns True for it."""
     return (is_leaf is not None and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
 
 
@@ -191,11 +191,11 @@ class TreeSpec:
         return self._children[index]
 
     def is_leaf(self):
-        """Whether it is a single leaf."""
+        """Whether the structure is a single leaf."""
         return self.type is None
 
     def flatten_up_to(self, tree):
-        """The parts of `tree` at the places of this structure's leaves."""
+        """The subtrees of `tree` at the positions of this structure's leaves."""
         if self.type is None:
             return [tree]
         kind = _get_node_type(tree)
@@ -214,7 +214,7 @@ class TreeSpec:
         return self.context[1] if self.type is defaultdict else self.context
 
     def unflatten(self, leaves):
-        """The tree of this structure around `leaves`."""
+        """Builds a tree of this structure from `leaves`."""
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             raise ValueError(WRONG_COUNT.format(found=len(leaves), wanted=self.num_leaves, spec=self))
@@ -259,7 +259,7 @@ _LEAF = LeafSpec()
 
 
 def tree_flatten(tree, is_leaf=None):
-    """The leaves as a list, and the structure."""
+    """Returns the leaves as a list, and the structure."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves, is_leaf)
 
@@ -274,7 +274,7 @@ def _flatten(tree, leaves, is_leaf):
 
 
 def tree_unflatten(leaves, treespec):
-    """The tree of the structure `treespec` around `leaves`."""
+    """Builds a tree of the structure `treespec` from `leaves`."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(NOT_A_SPEC.format(kind=type(treespec)))
     return treespec.unflatten(leaves)
@@ -300,7 +300,7 @@ def tree_structure(tree, is_leaf=None):
 
 
 def tree_map(func, tree, *rests, is_leaf=None):
-    """A tree with ``func(leaf, ...)`` for each leaf, and for the parts of `rests` at its place."""
+    """Maps ``func(leaf, ...)`` over the leaves of `tree` and the corresponding subtrees of `rests`."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *[spec.flatten_up_to(rest) for rest in rests]))
 
@@ -316,29 +316,29 @@ def _only(kinds):
 
 
 def tree_map_only(type_or_types_or_pred, func, tree, is_leaf=None):
-    """A tree with ``func(leaf)`` for the leaves of some classes; given only classes and a function, its decorator."""
+    """Maps ``func(leaf)`` over the leaves of given types; called with types and a function only, decorates it."""
     chosen = _only(type_or_types_or_pred)
     return tree_map(lambda leaf: func(leaf) if chosen(leaf) else leaf, tree, is_leaf=is_leaf)
 
 
 def tree_all(pred, tree, is_leaf=None):
-    """Whether `pred` holds of all leaves."""
+    """Whether `pred` holds for all leaves."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_any(pred, tree, is_leaf=None):
-    """Whether `pred` holds of a leaf."""
+    """Whether `pred` holds for any leaf."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types_or_pred, pred, tree, is_leaf=None):
-    """Whether `pred` holds of all leaves of some classes."""
+    """Whether `pred` holds for all leaves of given types."""
     chosen = _only(type_or_types_or_pred)
     return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if chosen(leaf))
 
 
 def tree_any_only(type_or_types_or_pred, pred, tree, is_leaf=None):
-    """Whether `pred` holds of a leaf of some classes."""
+    """Whether `pred` holds for any leaf of given types."""
     chosen = _only(type_or_types_or_pred)
     return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if chosen(leaf))
 
@@ -370,26 +370,26 @@ def tree_flatten_with_path(tree, is_leaf=None):
 
 
 def tree_map_with_path(func, tree, *rests, is_leaf=None):
-    """A tree with ``func(path, leaf, ...)`` for each leaf."""
+    """Maps ``func(path, leaf, ...)`` over the leaves."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     paths, leaves = zip(*pairs) if pairs else ((), ())
     return spec.unflatten(map(func, paths, leaves, *[spec.flatten_up_to(rest) for rest in rests]))
 
 
 def keystr(kp):
-    """A path as text: ``['a'][0]``."""
+    """Formats a path as text: ``['a'][0]``."""
     return "".join(map(str, kp))
 
 
 def key_get(obj, kp):
-    """The part of a tree at a path."""
+    """The subtree at a path."""
     for key in kp:
         obj = key.get(obj)
     return obj
 
 
 def _broadcast_to_and_flatten(tree, treespec, is_leaf=None):
-    """The leaves of `tree`, each repeated for those that `treespec` has in its place; None if they do not match."""
+    """The leaves of `tree`, each repeated to match the leaves of `treespec` below it; None if they do not match."""
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves
     kind = _get_node_type(tree)

@@ -1,4 +1,4 @@
-"""Timing of small pieces of code: ``Timer("x + y", globals={...}).blocked_autorange()``."""
+"""Microbenchmarks: ``Timer("x + y", globals={...}).blocked_autorange()``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 @dataclass
 class Measurement:
-    """The times of several runs, in seconds, and what was timed.
+    """The times of several runs, in seconds, with a description of the statement.
 
-    ``times`` are those of one call: a run of `number_per_run` calls gives one of them.
+    Each of ``times`` is the time of one call, averaged over a run of `number_per_run` calls.
     """
 
     number_per_run: int
@@ -31,22 +31,22 @@ class Measurement:
 
     @property
     def times(self):
-        """Seconds of each round, for one run of the statement."""
+        """Seconds per call, for each run."""
         return [time / self.number_per_run for time in self.raw_times]
 
     @property
     def mean(self):
-        """Their mean."""
+        """The mean of the times."""
         return statistics.mean(self.times)
 
     @property
     def median(self):
-        """Their median."""
+        """The median of the times."""
         return statistics.median(self.times)
 
     @property
     def iqr(self):
-        """The difference of the quartiles."""
+        """The interquartile range of the times."""
         if len(self.times) < 2:
             return 0.0
         low, _, high = statistics.quantiles(self.times, n=4, method="inclusive")
@@ -54,7 +54,7 @@ class Measurement:
 
     @property
     def title(self):
-        """What was measured, in a word."""
+        """A short name of what was measured."""
         return self.label or self.stmt
 
     def __repr__(self):
@@ -66,13 +66,13 @@ class Measurement:
 
 
 class Timer:
-    """Times a statement, with one thread unless told otherwise.
+    """Times a statement, by default with one thread.
 
     Args:
-        stmt: the code that is timed.
-        setup: code that is run once before.
-        globals: the names that both know.
-        num_threads: how many threads the statement may use.
+        stmt: the code to time.
+        setup: code to run once before.
+        globals: the names that both can use.
+        num_threads: the number of threads the statement may use.
     """
 
     def __init__(self, stmt="pass", setup="pass", global_setup="", timer=timeit.default_timer, globals=None,
@@ -90,12 +90,12 @@ class Timer:
             set_num_threads(before)
 
     def timeit(self, number=1000000):
-        """One run of so many calls, after a short one to warm up."""
+        """Times a single run of `number` calls, after a short warmup."""
         self._run(max(number // 100, 2))
         return Measurement(number, [self._run(number)], **self._about)
 
     def blocked_autorange(self, callback=None, min_run_time=0.2):
-        """Runs of so many calls that the clock does not matter, for `min_run_time` seconds at least."""
+        """Times runs of enough calls to make the clock's overhead negligible, for at least `min_run_time` seconds."""
         number, taken = 1, 0.0
         while (taken := self._run(number)) < min_run_time / 1000:
             number *= 10
@@ -107,7 +107,7 @@ class Timer:
         return Measurement(number, times, **self._about)
 
     def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0, callback=None):
-        """Runs until the spread of the times is less than `threshold` of their median."""
+        """Repeats runs until the interquartile range of the times is less than `threshold` of their median."""
         found = self.blocked_autorange(callback, min_run_time)
         while len(found.raw_times) < 3 or found.iqr > threshold * found.median:
             if sum(found.raw_times) > max_run_time:

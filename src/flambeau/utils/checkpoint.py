@@ -1,4 +1,4 @@
-"""Checkpoints in the graph: what a function saves for backward is not kept, but computed again there."""
+"""Activation checkpointing: saved tensors are dropped and recomputed in backward."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ _debug: bool | None = None
 
 
 class CheckpointError(RuntimeError):
-    """The function did not do the same when it was called again."""
+    """The recomputation did not do the same as the original call."""
 
 
 def noop_context_fn():
-    """Two contexts that do nothing: for the forward, and for its recomputation."""
+    """Two null contexts: for the forward and for the recomputation."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable):
-    """Inside, checkpoints are made whose recomputation ends (or does not) with the last tensor that backward needs."""
+    """Sets whether checkpoints made in this context stop recomputing at the last tensor that backward needs."""
     global _early_stop
     before, _early_stop = _early_stop, enable
     try:
@@ -75,7 +75,7 @@ def set_checkpoint_early_stop(enable):
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled):
-    """Inside, ``debug`` of all checkpoints is `enabled`; None leaves it to them."""
+    """Sets ``debug`` for all checkpoints in this context; None leaves it to them."""
     global _debug
     before, _debug = _debug, enabled
     try:
@@ -86,21 +86,21 @@ def set_checkpoint_debug_enabled(enabled):
 
 def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check="default",
                debug=False, early_stop=True, **kwargs):
-    """``function(*args, **kwargs)``, which saves nothing for backward but its inputs; backward calls it again.
+    """Calls ``function(*args, **kwargs)`` and saves only its inputs; backward calls it again.
 
     Args:
-        use_reentrant: False keeps the graph of the call and computes what its nodes need once they ask. True makes one
-            node of it, whose backward runs the function and a backward of its own; that takes no keyword arguments
-            and no ``autograd.grad``.
+        use_reentrant: False keeps the graph of the call and recomputes saved tensors when backward needs them. True
+            records a single node, whose backward calls the function again and runs a nested backward; it supports
+            neither keyword arguments nor ``autograd.grad``.
         context_fn: returns two context managers, for the call and for its recomputation.
-        determinism_check: ``"default"`` compares shapes, dtypes and devices of what is computed again with what was
-            there; ``"none"`` trusts it.
-        debug: adds to an error which tensors were saved at both times.
-        early_stop: whether the recomputation ends with the last tensor that backward needs.
-        preserve_rng_state: whether it draws the random numbers of the call; True by default.
+        determinism_check: ``"default"`` compares shapes, dtypes and devices of recomputed and original tensors;
+            ``"none"`` skips the check.
+        debug: lists in errors the tensors saved both times.
+        early_stop: whether recomputation stops at the last tensor that backward needs.
+        preserve_rng_state: whether to restore the random state of the call; True by default.
 
-    Inside a compiled function the program computes it again, without reentrance, from inputs that XLA must not take for
-    the first ones. (XLA's compiler for the CPU may do so all the same.)
+    A compiled function always recomputes without reentrance, behind a barrier that keeps XLA from merging both
+    computations. (XLA's CPU compiler may still merge them.)
 
     Example::
 
@@ -120,7 +120,7 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
         if context_fn is not noop_context_fn or debug is not False:
             raise ValueError(NOT_REENTRANT)
         check_backward_validity(args)
-        if not modes.tracer.active:  # a program has one backward, which nothing reenters
+        if not modes.tracer.active:  # a compiled program has a single backward
             return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in CHECKS:
         raise ValueError(UNKNOWN_CHECK.format(name=determinism_check))
@@ -135,7 +135,7 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
-    """Runs functions one after another in `segments` checkpoints; the last segment is run without one.
+    """Runs functions in sequence, in `segments` checkpoints; the last segment is not checkpointed.
 
     Example::
 
@@ -174,7 +174,7 @@ def _run_in_turn(functions):
 
 
 class _Call:
-    """A call of the user's function that can be made again, as it was made: state of random numbers, autocast."""
+    """A repeatable call of the user's function, with its random state and autocast settings."""
 
     def __init__(self, function, args, kwargs, preserve_rng, context):
         self.function = function
@@ -188,18 +188,18 @@ class _Call:
     def __call__(self):
         values = self.inputs.values()
         args, kwargs = values[: self.count], dict(zip(self.keys, values[self.count :], strict=True))
-        with _as_it_was(self.random_state, self.casts), enable_grad(), self.context:
+        with _restored_state(self.random_state, self.casts), enable_grad(), self.context:
             return self.function(*args, **kwargs)
 
 
 def _random_state():
-    """What ``_random_numbers`` takes to draw again what is drawn from now on."""
+    """The state from which ``_random_numbers`` repeats subsequent draws."""
     return modes.tracer.mark_draws() if modes.tracer.active else default_generator.get_state()
 
 
 @contextlib.contextmanager
 def _random_numbers(state):
-    """The random numbers of another time; None: no matter which."""
+    """Repeats the random numbers of an earlier state; None leaves the generator alone."""
     if modes.tracer.active:
         with modes.tracer.draws_again(state) if state is not None else contextlib.nullcontext():
             yield
@@ -211,8 +211,8 @@ def _random_numbers(state):
 
 
 @contextlib.contextmanager
-def _as_it_was(random_state, casts):
-    """Random numbers and autocast as at the time of a call."""
+def _restored_state(random_state, casts):
+    """Restores the random state and autocast settings of a call."""
     now = modes.autocast
     with _random_numbers(random_state):
         modes.set_autocast(casts and casts.with_empty_cache())
@@ -223,7 +223,7 @@ def _as_it_was(random_state, casts):
 
 
 class _SavedInputs(Function):
-    """Keeps tensors as a node of the graph does: writes to them are noticed, and an outer checkpoint can drop them."""
+    """Saves tensors on a graph node, so that in-place writes are detected and an outer checkpoint can drop them."""
 
     @staticmethod
     def forward(ctx, _, *tensors):
@@ -236,7 +236,7 @@ class _SavedInputs(Function):
 
     @staticmethod
     def save(*values):
-        """An object whose ``values()`` are `values`, tensors without their history."""
+        """Saves `values`, tensors detached; the ``values()`` of the returned object restores them."""
         places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
         with enable_grad():
             node = _SavedInputs.apply(empty(0, requires_grad=True), *[values[i] for i in places]).grad_fn
@@ -259,19 +259,19 @@ class _SavedValues:
 
 
 class _Holder:
-    """What a node has instead of a saved tensor."""
+    """Replaces a saved tensor on a node."""
 
     __slots__ = ("__weakref__",)
 
 
 class _Stop(BaseException):
-    """Ends a recomputation that has all it needs; no ``except Exception`` of the user's stops it."""
+    """Ends a recomputation early; a BaseException, so that no ``except Exception`` of the user's catches it."""
 
 
 class _Frame:
-    """A checkpoint: the holders of what its call saved, and what was computed again in passes of backward.
+    """A checkpoint: the holders of the tensors its call saved, and the recomputed tensors of each backward pass.
 
-    Nodes own the holders. What was computed again lives as long as its holder and the pass of backward do.
+    Nodes own the holders. Recomputed tensors live as long as both their holder and the backward pass.
     """
 
     def __init__(self, call, early_stop, determinism_check, debug):
@@ -280,8 +280,8 @@ class _Frame:
         self.determinism_check = determinism_check
         self.debug = debug
         self.holders = []  # weak references, in the order of saving
-        self.saved = []  # what is known of the tensors
-        self.passes = weakref.WeakKeyDictionary()  # pass of backward -> {holder: tensor}
+        self.saved = []  # metadata of the tensors
+        self.passes = weakref.WeakKeyDictionary()  # backward pass -> {holder: tensor}
 
     def pack(self, t):
         holder = _Holder()
@@ -291,14 +291,14 @@ class _Frame:
 
     def unpack(self, holder):
         running = modes.running
-        if running is None:  # somebody looks at what a node saved
+        if running is None:  # a saved tensor is read outside backward
             return self.recompute()[holder]
         if running not in self.passes:
             self.passes[running] = self.recompute()
         return self.passes[running][holder]
 
     def recompute(self):
-        """Runs the function again; returns the tensors by holder."""
+        """Calls the function again; returns the recomputed tensors by holder."""
         found, metadata = weakref.WeakKeyDictionary(), []
 
         def pack(t):
@@ -319,7 +319,7 @@ class _Frame:
         return found
 
     def check(self, metadata):
-        """What was computed again must be as many tensors of the same kinds."""
+        """Raises unless the recomputed tensors match the saved ones in number and metadata."""
         if len(metadata) != len(self.saved):
             raise CheckpointError(self.with_details(
                 FEWER.format(saved=len(self.saved), recomputed=len(metadata)), metadata,
@@ -349,7 +349,7 @@ def _metadata(t):
 
 
 def detach_variable(inputs):
-    """The values with tensors cut off from the graph; they require gradients if they did."""
+    """The values with tensors detached, keeping ``requires_grad``."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple([
@@ -358,13 +358,13 @@ def detach_variable(inputs):
 
 
 def check_backward_validity(inputs):
-    """Warns if no input requires a gradient."""
+    """Warns if no input requires grad."""
     if not any(t.requires_grad for t in inputs if isinstance(t, Tensor)):
         warnings.warn(NO_GRADIENTS, stacklevel=3)
 
 
 class CheckpointFunction(Function):
-    """One node for a call, whose backward makes the call again and runs backward through it."""
+    """A single node for a call, whose backward repeats the call and runs a nested backward."""
 
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):
@@ -385,7 +385,7 @@ class CheckpointFunction(Function):
         for i, t in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[i] = t
         args = detach_variable(tuple(args))
-        with _as_it_was(ctx.random_state, ctx.casts), enable_grad():
+        with _restored_state(ctx.random_state, ctx.casts), enable_grad():
             outputs = ctx.run_function(*args)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]

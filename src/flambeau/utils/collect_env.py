@@ -1,4 +1,4 @@
-"""What a bug report should say of an environment: ``python -m flambeau.utils.collect_env``."""
+"""Environment information for bug reports: ``python -m flambeau.utils.collect_env``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGES = ("numpy", "ml_dtypes", "jax", "jaxlib", "torchvision", "timm", "trans
 
 
 class SystemEnv(NamedTuple):
-    """The facts, by PyTorch's names where it has one."""
+    """The collected information, with PyTorch's names where it has them."""
 
     torch_version: str
     is_debug_build: str
@@ -39,7 +39,7 @@ def _versions():
 
 
 def get_env_info():
-    """The facts of this environment."""
+    """Collects information on this environment."""
     bits = sys.maxsize.bit_length() + 1
     return SystemEnv(
         torch_version=f"flambeau {__version__}", is_debug_build="False", cuda_compiled_version="None",
@@ -51,7 +51,7 @@ def get_env_info():
 
 
 def get_pretty_env_info():
-    """The facts as lines to read."""
+    """The collected information as readable lines."""
     info = get_env_info()
     return (
         f"PyTorch version: {info.torch_version}\nIs debug build: {info.is_debug_build}\n"
@@ -63,7 +63,7 @@ def get_pretty_env_info():
 
 
 def main():
-    """Prints the facts."""
+    """Prints the information."""
     print("Collecting environment information...")
     print(get_pretty_env_info())
 

@@ -1,4 +1,4 @@
-"""Extensions in C++, which are not supported: they are compiled against PyTorch's own headers. Using a name raises."""
+"""C++ extensions, which need PyTorch's headers and are not supported: using any of these names raises."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ IS_HIP_EXTENSION = False
 
 
 class BuildExtension:
-    """Not supported: making one raises."""
+    """Not supported: the constructor raises."""
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(NOT_SUPPORTED.format(name="BuildExtension"))
 
     @classmethod
     def with_options(cls, **options):
-        """The class itself: setup scripts name it before they know whether they build."""
+        """Returns the class itself: setup scripts call this even when they do not build."""
         return cls
 
 
@@ -32,10 +32,10 @@ __all__ = ["BuildExtension", "CUDA_HOME", *_NAMES]
 
 
 def is_ninja_available():
-    """Whether extensions could be built in parallel: they cannot be built at all."""
+    """Whether ninja can be used: False, as extensions cannot be built."""
     return False
 
 
 def check_compiler_ok_for_platform(compiler):
-    """Whether a compiler fits PyTorch's libraries: none does."""
+    """Whether the compiler is ABI-compatible with PyTorch: False."""
     return False

@@ -1,7 +1,7 @@
 """Settings of deterministic mode.
 
-``fill_uninitialized_memory``: whether, in deterministic mode, functions such as ``empty`` fill the memory they return:
-with NaN, or with the largest value of a dtype that has no NaN. It is True by default.
+``fill_uninitialized_memory``: whether, in deterministic mode, functions such as ``empty`` fill the memory they return
+with NaN, or with the largest value of a dtype without NaN. True by default.
 """
 
 import sys
@@ -11,13 +11,13 @@ from ..functions._determinism import determinism as _determinism
 
 __all__ = ["fill_uninitialized_memory"]
 
-fill_uninitialized_memory: bool  # a property of the module, below
+fill_uninitialized_memory: bool  # a module property, defined below
 
 
 class _Settings(types.ModuleType):
     @property
     def fill_uninitialized_memory(self):
-        """Whether memory that was not initialised is filled."""
+        """Whether uninitialised memory is filled."""
         return _determinism.fill_memory
 
     @fill_uninitialized_memory.setter

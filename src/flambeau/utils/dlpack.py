@@ -1,4 +1,4 @@
-"""Tensors in the memory of other libraries, by the DLPack protocol."""
+"""DLPack import and export."""
 
 from ..functions.dlpack import DLDeviceType, from_dlpack, to_dlpack
 

@@ -1,4 +1,4 @@
-"""Counting the floating-point operations of a program, by op and by module.
+"""Counts the floating-point operations of a program, by op and by module.
 
 Example::
 
@@ -40,14 +40,14 @@ MODS = "mods argument is not needed anymore, you can stop passing it"
 NO_OPERATOR = "register_flop_formula(targets): expected each target to be an operator of torch.ops, got {got}"
 UNITS = ("", "K", "M", "B", "T")
 
-flop_registry: dict[Operator, object] = {}  # formulas for operators of the user's
+flop_registry: dict[Operator, object] = {}  # formulas of user-defined operators
 
 
 def register_flop_formula(targets, get_raw=False):
-    """A decorator: the function says how many operations an operator of ``torch.library`` takes.
+    """A decorator: registers a function that counts the operations of a ``torch.library`` operator.
 
-    It is called with the arguments of the operator, shapes instead of tensors, and ``out_shape``; with `get_raw` it
-    gets the tensors themselves, and ``out_val``.
+    It is called with the arguments of the operator, with shapes in place of tensors, and ``out_shape``; with `get_raw`
+    it gets the tensors themselves, and ``out_val``.
     """
     def register(formula):
         for target in targets if isinstance(targets, (list, tuple)) else [targets]:
@@ -60,7 +60,7 @@ def register_flop_formula(targets, get_raw=False):
 
 
 def on_shapes(formula):
-    """A formula of tensors from one of their shapes."""
+    """Converts a formula on shapes to one on tensors."""
     def shape(value):
         return value.shape if isinstance(value, Tensor) else value
 
@@ -72,15 +72,15 @@ def on_shapes(formula):
 
 
 class FlopCounterMode:
-    """A context that counts the floating-point operations of products, convolutions and attention in it.
+    """A context manager that counts the floating-point operations of matrix products, convolutions and attention.
 
-    Backward is counted as well, for the modules whose forward it belongs to.
+    Backward is counted too, for the modules whose forward it belongs to.
 
     Args:
-        mods: not needed; modules are found when they are called.
-        depth: down to which level of modules ``get_table`` goes.
-        display: whether the table is printed at the end.
-        custom_mapping: formulas by operator, as ``register_flop_formula`` takes them.
+        mods: ignored; modules are found when they are called.
+        depth: the depth of modules that ``get_table`` shows.
+        display: whether to print the table at the end.
+        custom_mapping: formulas by operator, as for ``register_flop_formula``.
     """
 
     def __init__(self, mods=None, depth=2, display=True, custom_mapping=None):
@@ -103,15 +103,15 @@ class FlopCounterMode:
             print(self.get_table(self.depth))
 
     def get_total_flops(self):
-        """All operations."""
+        """The total number of operations."""
         return sum(self.flop_counts["Global"].values()) if "Global" in self.flop_counts else 0
 
     def get_flop_counts(self):
-        """The operations by the path of the module, "Global" for all, and by the name of the op."""
+        """The number of operations by module path ("Global" for all) and op name."""
         return {path: dict(counts) for path, counts in self.flop_counts.items()}
 
     def get_table(self, depth=None):
-        """The operations as text: modules down to `depth`, and the ops in each."""
+        """A text table of the operations: modules down to `depth`, and their ops."""
         depth = self.depth if depth is None else depth
         total = self.get_total_flops()
         unit = unit_of(total)
@@ -127,23 +127,23 @@ class FlopCounterMode:
 
 
 class Counter(Calls):
-    """Adds up the operations of ops as they end.
+    """Adds up the operations of ops as they finish.
 
     Args:
-        counts: where: by module and by op.
-        registry: formulas for operators of the user's.
+        counts: the counts to update, by module and op.
+        registry: formulas of user-defined operators.
     """
 
     def __init__(self, counts, registry):
         super().__init__()
         self.counts, self.registry = counts, registry
         self._paths = weakref.WeakKeyDictionary()  # of modules
-        self._owners = weakref.WeakKeyDictionary()  # of backward nodes: the paths of the modules they were recorded in
+        self._owners = weakref.WeakKeyDictionary()  # backward nodes -> the paths of the modules they were recorded in
         self.kinds[Module.__call__.__code__] = self._call_of_module
         self.kinds[Operator.__call__.__code__] = self._call_of_operator
 
     def on_end(self, call, result):
-        """Counts it for the modules that are open, or that its backward node was recorded in."""
+        """Counts an op for the modules being called, or those its backward node was recorded in."""
         first = result[0] if isinstance(result, tuple) and result else result
         if call.op is not None and isinstance(first, Tensor) and first._node is not None:
             self._owners.setdefault(first._node, self._open_paths())
@@ -178,7 +178,7 @@ class Counter(Calls):
 
 
 def unit_of(count):
-    """The place in UNITS of the one that leaves up to four digits before the point."""
+    """The index in UNITS of the unit that leaves at most four digits before the decimal point."""
     return min(max((len(str(count)) - 2) // 3, 0), len(UNITS) - 1)
 
 
@@ -192,7 +192,7 @@ def rows_of(path, counts, level, total, unit):
 
 
 def table_of(titles, rows):
-    """Aligned columns under their titles, the first to the left."""
+    """A text table with aligned columns, the first one left-aligned."""
     widths = [max(len(title) + 2, *[len(row[i]) for row in rows]) for i, title in enumerate(titles)]
 
     def line(first, *others):

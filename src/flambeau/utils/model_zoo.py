@@ -1,4 +1,4 @@
-"""PyTorch's old home of ``torch.hub.load_state_dict_from_url``."""
+"""The former location of ``torch.hub.load_state_dict_from_url``."""
 
 from .. import hub
 from ..hub import load_state_dict_from_url as load_url

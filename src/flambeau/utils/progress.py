@@ -1,4 +1,4 @@
-"""A line that shows how far a loop is: share, count, rate, time left, and numbers such as the loss."""
+"""A progress bar: percentage, count, rate, remaining time, and metrics such as the loss."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["Progress"]
 
 T = TypeVar("T")
 
-INTERVAL = 0.1  # seconds between two drawings
+INTERVAL = 0.1  # seconds between updates
 CLEAR = "\r\x1b[K"
 
 
 class Progress(Generic[T]):
-    """Iterates over something and shows on a terminal how far it is; where there is no terminal, it shows nothing.
+    """Iterates over something and shows its progress on a terminal; elsewhere, it shows nothing.
 
     Args:
-        iterable: what is iterated over, such as a DataLoader.
-        description: what the line begins with.
+        iterable: the iterable, such as a DataLoader.
+        description: the prefix of the line.
         total: the number of steps; by default the length of the iterable, if it has one.
-        file: where the line goes to; by default the standard error stream.
+        file: the output stream; by default the standard error stream.
 
     Example::
 
@@ -62,7 +62,7 @@ class Progress(Generic[T]):
             self.file.write("\n")
 
     def update(self, **numbers: Any) -> None:
-        """Sets numbers to be shown, such as ``loss``. A tensor is only looked at when the line is drawn."""
+        """Sets the metrics to show, such as ``loss``. Tensors are only read when the line is drawn."""
         self.numbers.update(numbers)
 
     def _draw(self):
@@ -86,7 +86,7 @@ class Progress(Generic[T]):
 def _length_of(iterable):
     try:
         return len(iterable)
-    except TypeError:  # it has none
+    except TypeError:  # no length
         return None
 
 

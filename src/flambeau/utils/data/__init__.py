@@ -1,4 +1,4 @@
-"""Data: datasets, samplers that say in which order to read them, and loaders that make batches."""
+"""Data loading: datasets, samplers and DataLoader."""
 
 from ..._lazy import lazy_submodules as _lazy_submodules
 from . import dataloader, dataset, sampler

@@ -1,4 +1,4 @@
-"""The iterators of a DataLoader: one that fetches in this process, one whose workers do."""
+"""The iterators of a DataLoader: single-process and multi-process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TIMED_OUT = "DataLoader timed out after {seconds} seconds"
 
 
 class _BaseDataLoaderIter:
-    """An epoch of a loader. It does not hold the loader, which may hold it."""
+    """An epoch of a loader. It keeps no reference to the loader, which may reference it."""
 
     _workers: list = []
 
@@ -53,7 +53,7 @@ class _BaseDataLoaderIter:
     def _start_epoch(self, loader):
         self._index_sampler = loader._index_sampler
         self._sampler_iter = iter(self._index_sampler)
-        self._count = 0  # batches that have come
+        self._count = 0  # batches received so far
         self._expected = loader._length_of_iterable
 
     def __iter__(self):
@@ -81,12 +81,12 @@ class _BaseDataLoaderIter:
 
 
 def _has_accelerator():
-    """Whether a device is there for which others would pin memory; jax is not imported only to find out."""
+    """Whether a device exists that other libraries would pin memory for; does not import jax to find out."""
     return "jax" in sys.modules and accelerator.is_available()
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """Fetches in this process."""
+    """Fetches batches in this process."""
 
     def __init__(self, loader):
         super().__init__(loader)
@@ -97,9 +97,9 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Has workers fetch.
+    """Fetches batches in worker processes.
 
-    Each batch is a task with a number, given to the workers in turn; ``prefetch_factor`` tasks a worker are under way.
+    Each batch is a numbered task, assigned to the workers in turn; ``prefetch_factor`` tasks per worker are in flight.
     """
 
     def __init__(self, loader):
@@ -129,14 +129,14 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _assign_first(self):
         self._first_number = self._next_number
-        self._tasks = {}  # workers by the numbers of tasks whose batches have not come out yet, the oldest first
-        self._answers = {}  # by numbers
+        self._tasks = {}  # worker by task number, for tasks whose batches were not returned yet, oldest first
+        self._answers = {}  # by task number
         self._turns = itertools.cycle(self._workers)
         for _ in range(self._prefetch):
             self._assign_next()
 
     def _assign_next(self):
-        """Gives the next batch to a worker, unless there is none."""
+        """Assigns the next batch to a worker, if there is one."""
         try:
             index = next(self._sampler_iter)
         except StopIteration:
@@ -148,7 +148,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._next_number += 1
 
     def _choose_worker(self):
-        """The next worker whose dataset has not ended; out of order, the one that has the least to do."""
+        """The next worker whose dataset is not exhausted; with ``in_order=False``, the least busy one."""
         if not self._in_order:
             busy = Counter(self._tasks.values())
             return min((w for w in self._workers if not w.ended), key=busy.__getitem__, default=None)
@@ -175,8 +175,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         raise StopIteration
 
     def _first_answer(self):
-        """The number of a task whose answer is there and is the next to come out, or None if there is none yet."""
-        self._forget_ended()
+        """The number of an answered task whose batch is next to return, or None."""
+        self._drop_exhausted()
         if not self._tasks:
             return None
         if self._in_order:
@@ -188,15 +188,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._receive(list(set(self._tasks.values())))
         return next(iter(self._answers), None)
 
-    def _forget_ended(self):
-        """Drops the tasks that will not be answered, because the dataset of their worker has ended before."""
+    def _drop_exhausted(self):
+        """Drops tasks that will not be answered because the dataset of their worker was exhausted before."""
         if any(worker.ended for worker in self._workers):
             left = [number for number, worker in self._tasks.items() if worker.ended and number not in self._answers]
             for number in left:
                 del self._tasks[number]
 
     def _receive(self, workers):
-        """Waits for the answer of one of some workers."""
+        """Waits for an answer from any of the workers."""
         deadline = time.monotonic() + self._timeout if self._timeout else math.inf
         while (worker := wait(workers, self._workers, deadline)) is None:
             if time.monotonic() >= deadline:
@@ -206,7 +206,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             number, answer = worker.receive()
         except (EOFError, ConnectionError):
             self._report_death(worker)
-        if number >= self._first_number:  # those before belong to an epoch that was left
+        if number >= self._first_number:  # lower numbers belong to an abandoned epoch
             self._answers[number] = answer
 
     def _check_alive(self, workers):

@@ -1,4 +1,4 @@
-"""DataLoader: batches of a dataset, made in this process or by workers."""
+"""DataLoader: batches of a dataset, fetched in this process or by workers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"
 T_co = TypeVar("T_co", covariant=True)
 
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
-PREFETCH = 2  # batches a worker makes ahead
+PREFETCH = 2  # batches that a worker prefetches
 
 WORKERS = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing. Got {value}."
 TIMEOUT = "timeout option should be non-negative, got {value}"
@@ -58,29 +58,29 @@ TOO_MANY_WORKERS = (
 
 
 class DataLoader(Generic[T_co]):
-    """Batches of a dataset: what a sampler chooses, fetched and collated, here or in worker processes.
+    """Loads batches of a dataset: chosen by a sampler, fetched and collated, in this process or in workers.
 
-    The order is PyTorch's for the same seed. Each iteration takes a seed from ``generator``; worker ``i`` seeds
-    ``torch``, ``random`` and ``numpy.random`` by that seed plus ``i``.
+    The order matches PyTorch for the same seed. Each iteration takes a seed from ``generator``; worker ``i`` seeds
+    ``torch``, ``random`` and ``numpy.random`` with that seed plus ``i``.
 
     Args:
-        dataset: where the samples are; an IterableDataset says itself in which order they come.
-        batch_size: samples a batch. None: samples come one by one, and are only converted to tensors.
-        shuffle: whether samples come in random order, a new one each epoch.
-        sampler: the indices of the samples in their order.
-        batch_sampler: the lists of indices of the batches; instead of batch_size, shuffle, sampler and drop_last.
-        num_workers: processes that fetch; 0: this one does.
+        dataset: the dataset; an IterableDataset determines its own order.
+        batch_size: samples per batch. None disables batching: samples are only converted to tensors.
+        shuffle: whether to reshuffle the samples every epoch.
+        sampler: yields the indices of the samples.
+        batch_sampler: yields lists of indices; replaces batch_size, shuffle, sampler and drop_last.
+        num_workers: the number of worker processes; 0 loads in this process.
         collate_fn: makes a batch of a list of samples.
         pin_memory: accepted; memory is never pinned.
-        drop_last: whether a last batch that is smaller is left out.
-        timeout: seconds to wait for a batch from the workers; 0: as long as they live.
-        worker_init_fn: called in each worker with its number, after it is seeded.
-        multiprocessing_context: how workers start: "fork", "spawn", "forkserver", or a context of multiprocessing.
-        generator: what the seeds and the order are drawn from; the default generator if there is None.
-        prefetch_factor: batches that each worker makes ahead; 2 by default.
-        persistent_workers: whether workers live on for the next epoch.
+        drop_last: whether to drop a smaller last batch.
+        timeout: seconds to wait for a batch from the workers; 0 waits as long as they live.
+        worker_init_fn: called in each worker with its index, after seeding.
+        multiprocessing_context: how workers start: "fork", "spawn", "forkserver", or a multiprocessing context.
+        generator: the source of seeds and order; by default the default generator.
+        prefetch_factor: batches that each worker prefetches; 2 by default.
+        persistent_workers: whether to keep the workers for the next epoch.
         pin_memory_device: accepted.
-        in_order: whether batches come in the order of the sampler; otherwise each comes when it is ready.
+        in_order: whether batches come in the sampler's order, or as soon as they are ready.
 
     Example::
 
@@ -136,7 +136,7 @@ class DataLoader(Generic[T_co]):
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self.persistent_workers = persistent_workers
         self.__initialized = True
-        self._length_of_iterable: int | None = None  # what len() said, to be compared with what comes
+        self._length_of_iterable: int | None = None  # what len() returned, compared with the samples that come
         self._iterator = None
         self.check_worker_number_rationality()
 
@@ -149,7 +149,7 @@ class DataLoader(Generic[T_co]):
 
     @property
     def multiprocessing_context(self):
-        """The context of multiprocessing that workers start in; None for the default one."""
+        """The multiprocessing context of the workers; None for the default."""
         return self.__multiprocessing_context
 
     @multiprocessing_context.setter
@@ -168,7 +168,7 @@ class DataLoader(Generic[T_co]):
     def __iter__(self) -> _BaseDataLoaderIter:
         if not self.persistent_workers or self.num_workers == 0:
             return self._get_iterator()
-        if self._iterator is None or not self._iterator._workers:  # they are gone after one has died
+        if self._iterator is None or not self._iterator._workers:  # the workers are gone after one died
             self._iterator = self._get_iterator()
         else:
             self._iterator._reset(self)
@@ -186,7 +186,7 @@ class DataLoader(Generic[T_co]):
 
     @property
     def _index_sampler(self):
-        """What says which samples come next: lists of indices where the loader makes batches."""
+        """The sampler of fetches: of lists of indices if the loader batches."""
         return self.batch_sampler if self._auto_collation else self.sampler
 
     def __len__(self) -> int:
@@ -198,14 +198,14 @@ class DataLoader(Generic[T_co]):
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
     def check_worker_number_rationality(self):
-        """Warns where there are more workers than CPUs."""
+        """Warns if there are more workers than CPUs."""
         cpus = _usable_cpus()
         if cpus is not None and self.num_workers > cpus:
             warnings.warn(TOO_MANY_WORKERS.format(workers=self.num_workers, cpus=cpus), UserWarning, stacklevel=3)
 
 
 class _InfiniteConstantSampler(Sampler):
-    """The sampler of an IterableDataset, whose samples have no index."""
+    """The sampler of an IterableDataset, which has no indices."""
 
     def __iter__(self):
         while True:
@@ -226,7 +226,7 @@ def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers):
 
 
 def _check_order(iterable, batch_size, shuffle, sampler, batch_sampler, drop_last):
-    """Raises where two arguments say in which order samples come."""
+    """Raises for conflicting arguments about the order of samples."""
     if iterable:
         if shuffle not in (False, None):
             raise ValueError(ITERABLE.format(name="shuffle", value=shuffle))
@@ -242,7 +242,7 @@ def _check_order(iterable, batch_size, shuffle, sampler, batch_sampler, drop_las
 
 
 def _context_of(value):
-    """The context of multiprocessing for a start method, or the context itself."""
+    """The multiprocessing context for a start method, or the context itself."""
     if isinstance(value, str):
         valid = multiprocessing.get_all_start_methods()
         if value not in valid:
@@ -254,5 +254,5 @@ def _context_of(value):
 
 
 def _usable_cpus():
-    """The number of CPUs that this process may use, or None if nobody knows."""
+    """The number of CPUs this process may use, or None if unknown."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

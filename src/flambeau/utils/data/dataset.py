@@ -1,4 +1,4 @@
-"""Datasets: samples by index, or one after the other."""
+"""Datasets: map-style and iterable."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ EMPTY_SPLIT = "Length of split at index {index} is 0. This might result in an em
 
 
 class Dataset(Generic[T_co]):
-    """Samples by index: subclasses define ``__getitem__`` and, for most samplers, ``__len__``.
+    """A map-style dataset: subclasses define ``__getitem__`` and, for most samplers, ``__len__``.
 
-    A subclass may also define ``__getitems__``, which takes a list of indices and returns the list of their samples:
-    loaders then read a whole batch by one call.
+    A subclass may also define ``__getitems__``, which maps a list of indices to the list of their samples; loaders then
+    read a whole batch with one call.
 
     Example::
 
@@ -64,14 +64,14 @@ class Dataset(Generic[T_co]):
     def __add__(self, other: Dataset[T_co]) -> ConcatDataset[T_co]:
         return ConcatDataset([self, other])
 
-    # There is no default __len__: len() of an object without a length is a TypeError, which samplers rely on.
+    # No default __len__: samplers rely on the TypeError of len() for objects without a length.
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Samples one after the other: subclasses define ``__iter__``.
+    """An iterable dataset: subclasses define ``__iter__``.
 
-    Each worker of a DataLoader iterates over a copy of its own. Unless ``__iter__`` asks ``get_worker_info`` for the
-    share of this worker, every sample is read once a worker.
+    Each worker of a DataLoader iterates over its own copy, so every sample is read once per worker unless ``__iter__``
+    uses ``get_worker_info`` to take a share.
 
     Example::
 
@@ -86,10 +86,10 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """The tuples of what tensors have at an index of their first dimension.
+    """A dataset of tuples: the tensors indexed along their first dimension.
 
     Args:
-        tensors: tensors with the same size of the first dimension.
+        tensors: tensors with equal first dimensions.
 
     Example::
 
@@ -113,11 +113,11 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset):
-    """Several datasets of one length, read side by side: samples are tuples, or dicts where datasets have names.
+    """Zips datasets of equal length: samples are tuples, or dicts for named datasets.
 
     Args:
-        args: datasets, for samples that are tuples.
-        kwargs: datasets by name, for samples that are dicts.
+        args: datasets, for tuple samples.
+        kwargs: datasets by name, for dict samples.
 
     Example::
 
@@ -146,7 +146,7 @@ class StackDataset(Dataset):
         return tuple([dataset[index] for dataset in self.datasets])
 
     def __getitems__(self, indices: list):
-        """The samples of a list of indices, read by one call of each dataset that can do so."""
+        """The samples at a list of indices, read with one call per dataset that supports it."""
         if isinstance(self.datasets, dict):
             columns = [samples_of(dataset, indices) for dataset in self.datasets.values()]
             return [dict(zip(self.datasets, row)) for row in zip(*columns)]
@@ -157,7 +157,7 @@ class StackDataset(Dataset):
 
 
 def samples_of(dataset, indices):
-    """The list of the samples of a dataset at some indices."""
+    """The samples of a dataset at a list of indices."""
     read = getattr(dataset, "__getitems__", None)
     if not callable(read):
         return [dataset[index] for index in indices]
@@ -168,10 +168,10 @@ def samples_of(dataset, indices):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Datasets one behind the other.
+    """A concatenation of map-style datasets.
 
     Args:
-        datasets: the datasets, which must have lengths.
+        datasets: the datasets, which must have a length.
 
     Example::
 
@@ -185,7 +185,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @staticmethod
     def cumsum(sequence) -> list[int]:
-        """The lengths of the first dataset, the first two, and so on."""
+        """The cumulative lengths of the datasets."""
         return list(itertools.accumulate(map(len, sequence)))
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
@@ -209,14 +209,14 @@ class ConcatDataset(Dataset[T_co]):
 
     @property
     def cummulative_sizes(self):
-        """Deprecated: ``cumulative_sizes``."""
+        """Deprecated alias of ``cumulative_sizes``."""
         message = "`cummulative_sizes` attribute is renamed to `cumulative_sizes`"
         warnings.warn(message, FutureWarning, stacklevel=2)
         return self.cumulative_sizes
 
 
 class ChainDataset(IterableDataset):
-    """Iterable datasets one after the other.
+    """A concatenation of iterable datasets.
 
     Args:
         datasets: the IterableDatasets.
@@ -240,11 +240,11 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of a dataset at some indices.
+    """A subset of a dataset, given by indices.
 
     Args:
         dataset: the whole dataset.
-        indices: the indices in it, in the order of the subset.
+        indices: the indices of the subset, in order.
 
     Example::
 
@@ -265,7 +265,7 @@ class Subset(Dataset[T_co]):
         return self.dataset[self.indices[idx]]
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
-        """The samples of a list of indices, read by one call if the dataset can do so."""
+        """The samples at a list of indices, read with one call if the dataset supports it."""
         inner = [self.indices[i] for i in indices]
         read: Any = getattr(self.dataset, "__getitems__", None)
         return read(inner) if callable(read) else [self.dataset[i] for i in inner]
@@ -277,13 +277,13 @@ class Subset(Dataset[T_co]):
 def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = default_generator
 ) -> list[Subset[T]]:
-    """Splits a dataset at random into subsets that do not overlap.
+    """Randomly splits a dataset into non-overlapping subsets.
 
     Args:
         dataset: the dataset.
-        lengths: the lengths of the subsets, or their fractions, which sum up to 1. Samples that are left over when the
-            fractions are rounded down go to the first subsets, one each.
-        generator: what draws the order.
+        lengths: the lengths of the subsets, or fractions that sum to 1. Samples left over from rounding down are
+            distributed to the first subsets, one each.
+        generator: the random generator.
 
     Example::
 
@@ -293,7 +293,7 @@ def random_split(
     """
     total = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
-        lengths = _whole_lengths(lengths, total)
+        lengths = _lengths_of_fractions(lengths, total)
     if sum(lengths) != total:
         raise ValueError(SPLIT_SUM.format(lengths=list(lengths), total=total))
     order = randperm(sum(lengths), generator=generator).tolist()
@@ -301,8 +301,8 @@ def random_split(
     return [Subset(dataset, order[end - length: end]) for end, length in zip(ends, lengths)]
 
 
-def _whole_lengths(fractions, total):
-    """The numbers of samples for fractions of a dataset."""
+def _lengths_of_fractions(fractions, total):
+    """Converts fractions of a dataset to lengths."""
     for i, fraction in enumerate(fractions):
         if not 0 <= fraction <= 1:
             raise ValueError(FRACTION.format(index=i, value=fraction))

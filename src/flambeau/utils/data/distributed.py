@@ -1,4 +1,4 @@
-"""The sampler of training on several processes, each of which reads its share."""
+"""The sampler of distributed training, in which each process reads its share."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ RANK = "Invalid rank {rank}, rank should be in the interval [0, {last}]"
 
 
 class DistributedSampler(Sampler[T_co]):
-    """The share of one of several processes in a dataset: every ``num_replicas``-th index, from ``rank`` on.
+    """One process's share of a dataset: every ``num_replicas``-th index, starting at ``rank``.
 
-    All shares have one length: without ``drop_last``, some indices come twice. Call ``set_epoch`` before each epoch,
-    or all epochs have the same order.
+    All shares have equal length: without ``drop_last``, some indices are repeated. Call ``set_epoch`` before each epoch
+    to get a different order.
 
     Args:
         dataset: the dataset, of the same length in all processes.
-        num_replicas: the number of processes; by default those of the process group.
-        rank: the number of this process; by default that in the process group.
-        shuffle: whether the order is random; it is the same in all processes.
-        seed: of the order.
-        drop_last: whether indices that do not fill a round are left out.
+        num_replicas: the number of processes; by default that of the process group.
+        rank: the rank of this process; by default that in the process group.
+        shuffle: whether the order is random, the same in all processes.
+        seed: the random seed of the order.
+        drop_last: whether to drop trailing indices that do not divide evenly.
 
     Example::
 
@@ -70,7 +70,7 @@ class DistributedSampler(Sampler[T_co]):
         return iter(order[self.rank: self.total_size: self.num_replicas])
 
     def _order(self):
-        """The indices of the whole dataset in the order of this epoch."""
+        """The indices of the whole dataset, in the order of this epoch."""
         n = len(self.dataset)
         if not self.shuffle:
             return list(range(n))
@@ -80,5 +80,5 @@ class DistributedSampler(Sampler[T_co]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the order of another epoch."""
+        """Sets the epoch, which determines the random order."""
         self.epoch = epoch

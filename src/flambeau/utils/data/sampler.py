@@ -1,4 +1,4 @@
-"""Samplers: the order in which the samples of a dataset are read."""
+"""Samplers: the order in which samples of a dataset are read."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ T_co = TypeVar("T_co", covariant=True)
 POSITIVE = "{name} should be a positive integer value, but got {name}={value}"
 BOOLEAN = "{name} should be a boolean value, but got {name}={value}"
 WEIGHTS = "weights should be a 1d sequence but given weights have shape {shape}"
-CHUNK = 32  # numbers that RandomSampler draws at once with replacement, as PyTorch does: their order depends on it
+CHUNK = 32  # indices that RandomSampler draws at once with replacement, as in PyTorch: it affects the random order
 
 
 def draw_seed(generator=None):
-    """A seed of 63 bits from a generator, the default one if there is None: what PyTorch seeds other generators by."""
+    """Draws a 63-bit seed from a generator (by default the default generator), as PyTorch does to seed others."""
     return empty((), dtype=int64).random_(generator=generator).item()
 
 
@@ -36,11 +36,11 @@ class Sampler(Generic[T_co]):
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__} should implement __iter__: the indices in their order")
 
-    # There is no default __len__: a sampler may not know how much it will give, and len() then is a TypeError.
+    # No default __len__: a sampler may not know its length, and len() then is a TypeError.
 
 
 class SequentialSampler(Sampler[int]):
-    """The indices in their order.
+    """The indices in order.
 
     Args:
         data_source: the dataset.
@@ -63,10 +63,10 @@ class RandomSampler(Sampler[int]):
 
     Args:
         data_source: the dataset.
-        replacement: whether each index is drawn from all of them, so that some come twice.
-        num_samples: how many indices to give; by default the length of the dataset. Without replacement, all indices
-            have come before one comes again.
-        generator: what draws them. Without one, each iteration takes a seed from the default generator.
+        replacement: whether to draw with replacement.
+        num_samples: the number of indices; by default the length of the dataset. Without replacement, no index is
+            repeated before all have been drawn.
+        generator: the random generator. Without one, each iteration takes a seed from the default generator.
 
     Example::
 
@@ -90,7 +90,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices an iteration gives."""
+        """The number of indices per iteration."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -107,7 +107,7 @@ class RandomSampler(Sampler[int]):
         whole, rest = divmod(self.num_samples, n)
         for _ in range(whole):
             yield from randperm(n, generator=generator).tolist()
-        # Drawn even if nothing of it is used: who else draws from the generator gets PyTorch's numbers.
+        # Drawn even if unused, so that later draws from the generator match PyTorch's.
         yield from randperm(n, generator=generator).tolist()[:rest]
 
     def __len__(self) -> int:
@@ -115,11 +115,11 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Some indices in random order.
+    """The given indices in random order.
 
     Args:
         indices: the indices.
-        generator: what draws the order; the default generator if there is None.
+        generator: the random generator; by default the default generator.
     """
 
     indices: Sequence[int]
@@ -137,13 +137,13 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices drawn with given probabilities.
+    """Indices drawn with given weights.
 
     Args:
-        weights: the weight of each index; they need not sum up to 1.
-        num_samples: how many indices to give.
-        replacement: whether an index can come again.
-        generator: what draws them; the default generator if there is None.
+        weights: the weight of each index; they need not sum to 1.
+        num_samples: the number of indices to draw.
+        replacement: whether to draw with replacement.
+        generator: the random generator; by default the default generator.
 
     Example::
 
@@ -177,12 +177,12 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The indices of another sampler, in lists of ``batch_size``.
+    """Groups the indices of another sampler into lists of ``batch_size``.
 
     Args:
         sampler: the sampler, or any iterable.
         batch_size: the length of the lists.
-        drop_last: whether a last list that is shorter is left out.
+        drop_last: whether to drop a shorter last list.
 
     Example::
 

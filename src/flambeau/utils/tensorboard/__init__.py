@@ -1,4 +1,4 @@
-"""Logs that TensorBoard shows, written by the package ``tensorboard`` (the extra ``tensorboard``)."""
+"""TensorBoard logging, through the package ``tensorboard`` (the extra ``tensorboard``)."""
 
 try:
     from tensorboard.summary.writer.record_writer import RecordWriter

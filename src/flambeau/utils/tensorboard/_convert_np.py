@@ -1,4 +1,4 @@
-"""What users log, as NumPy arrays."""
+"""Converts logged values to NumPy arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOT_AN_ARRAY = "Got {type}, but numpy array or torch tensor are expected."
 
 
 def make_np(x):
-    """An array of a tensor or of an array; of a number, an array of one element."""
+    """Converts a tensor or array to an array; a number to an array of one element."""
     if isinstance(x, Tensor):
         x = x.detach().cpu()
         return (x.float() if _dtypes.is_foreign(x.dtype.np) else x).numpy()

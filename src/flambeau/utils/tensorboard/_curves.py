@@ -1,4 +1,4 @@
-"""The numbers behind histograms and precision-recall curves."""
+"""The data of histograms and precision-recall curves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEAST = 1e-7
 
 @functools.cache
 def default_edges():
-    """Edges of buckets that grow by a tenth, on both sides of zero."""
+    """Bucket edges that grow by 10%, on both sides of zero."""
     edges, edge = [], 1e-12
     while edge < 1e20:
         edges.append(edge)
@@ -22,7 +22,7 @@ def default_edges():
 
 
 def histogram(values, bins, max_bins):
-    """(counts, upper edges) of the buckets between the least and the greatest value; the first count is zero."""
+    """(counts, upper edges) of the buckets from the minimum to the maximum; the first count is zero."""
     if values.size == 0:
         raise ValueError(EMPTY)
     counts, edges = np.histogram(values, bins=bins)
@@ -36,7 +36,7 @@ def histogram(values, bins, max_bins):
 
 
 def _merge(counts, edges, step):
-    """Every `step` buckets as one."""
+    """Merges every `step` buckets."""
     return np.add.reduceat(counts, np.arange(0, len(counts), step)), np.append(edges[:-1][::step], edges[-1])
 
 
@@ -48,12 +48,12 @@ def precision_recall(labels, predictions, thresholds, weights):
         raise ValueError(SHAPES.format(**shapes))
     buckets = np.floor(predictions * (thresholds - 1)).astype(np.int64)
     positive = labels.astype(float)
-    tp, fp = (_at_least(buckets, share * weights, thresholds) for share in (positive, 1 - positive))
+    tp, fp = (_reverse_cumsum(buckets, share * weights, thresholds) for share in (positive, 1 - positive))
     tn, fn = fp[0] - fp, tp[0] - tp
     return np.stack([tp, fp, tn, fn, tp / np.maximum(_LEAST, tp + fp), tp / np.maximum(_LEAST, tp + fn)])
 
 
-def _at_least(buckets, weights, count):
+def _reverse_cumsum(buckets, weights, count):
     """The weight in each bucket and those above."""
     found, _ = np.histogram(buckets, bins=count, range=(0, count - 1), weights=weights)
     return found[::-1].cumsum()[::-1]

@@ -1,4 +1,4 @@
-"""The files that TensorBoard's projector reads: points, their labels and pictures."""
+"""The files of TensorBoard's projector: points, labels and images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIG = "projector_config.pbtxt"
 
 
 def check(mat, metadata, label_img):
-    """(points, pictures) as arrays that fit together."""
+    """Converts points and images to arrays of matching length."""
     points = make_np(mat)
     if points.ndim != 2:
         raise AssertionError(TWO_DIMENSIONS.format(shape=points.shape))
@@ -35,7 +35,7 @@ def check(mat, metadata, label_img):
 
 
 def write(log_dir, subdir, name, points, metadata, header, images):
-    """Writes the files of one embedding to a folder in `log_dir`, and enters it in the projector's list."""
+    """Writes the files of an embedding to a folder in `log_dir`, and adds it to the projector's config."""
     log_dir = pathlib.Path(log_dir)
     (log_dir / subdir).mkdir(parents=True, exist_ok=True)
     info = EmbeddingInfo(tensor_name=name, tensor_path=f"{subdir}/tensors.tsv")
@@ -57,7 +57,7 @@ def _write_rows(path, rows):
 
 
 def _sprite(images):
-    """All pictures in a square."""
+    """Arranges all images in a square."""
     side = math.ceil(math.sqrt(len(images)))
     array = _images.as_bytes(images).transpose(0, 2, 3, 1)
     array = np.concatenate([array, np.zeros((side * side - len(array), *array.shape[1:]), np.uint8)])

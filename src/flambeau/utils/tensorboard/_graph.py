@@ -1,4 +1,4 @@
-"""A model as the graph that TensorBoard draws: from a symbolic trace, with the shapes of one run."""
+"""The graph of a model for TensorBoard: from a symbolic trace, with the shapes of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CANNOT_TRACE = (
 
 
 class _Scopes(Tracer):
-    """Notes in which module each node was made."""
+    """Records the module of each node."""
 
     def __init__(self, model):
         super().__init__()
@@ -43,7 +43,7 @@ class _Scopes(Tracer):
 
 
 class _Shapes(Interpreter):
-    """Runs the graph, and notes the shapes of the results."""
+    """Runs the graph and records the shapes of the results."""
 
     def run(self, *args):
         self.shapes = {}
@@ -57,7 +57,7 @@ class _Shapes(Interpreter):
 
 
 def graph(model, args, verbose=False):
-    """(the graph, the device that it is on) of a model that is called with `args`."""
+    """(the graph, its device) of a model called with `args`."""
     tracer = _Scopes(model)
     try:
         traced = tracer.trace(model)
@@ -83,7 +83,7 @@ def _name(node, scope):
 
 
 def _records(node, model, names, shapes):
-    """The record of a node, after those of the parameters it has as a layer."""
+    """The record of a node, preceded by those of its layer's parameters."""
     inputs = [names[each] for each in node.all_input_nodes]
     kind = node.op
     if node.op in ("placeholder", "output"):

@@ -1,4 +1,4 @@
-"""Pictures: arrays as TensorBoard wants them, side by side, and encoded by Pillow."""
+"""Images: converted to TensorBoard's format, arranged in grids, and encoded by Pillow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = 8
 
 
 def pixels(tensor, dataformats):
-    """The bytes (height, width, channels) of an image or of several; floating numbers are between 0 and 1."""
+    """The pixels (height, width, channels) of one or more images, as bytes; floats range from 0 to 1."""
     array, names = make_np(tensor), dataformats.upper()
     if len(names) != array.ndim or len(set(names)) != len(names) or not {"H", "W"} <= set(names) <= set("NCHW"):
         raise AssertionError(FORMAT.format(shape=array.shape, format=dataformats))
@@ -33,12 +33,12 @@ def pixels(tensor, dataformats):
 
 
 def as_bytes(array):
-    """Elements of pictures as bytes."""
+    """Converts pixel values to bytes."""
     return array if array.dtype == np.uint8 else (array.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
 
 
 def grid(images, columns):
-    """One image of several, (N, H, W, C): row by row, black where there are none."""
+    """Arranges images (N, H, W, C) in a grid, row by row, padded with black."""
     count, height, width, channels = images.shape
     columns = min(columns, count)
     rows = math.ceil(count / columns)
@@ -49,7 +49,7 @@ def grid(images, columns):
 
 
 def with_boxes(array, boxes, labels, rescale):
-    """An image with red frames (left, top, right, bottom), each with its label."""
+    """Draws labelled red boxes (left, top, right, bottom) on an image."""
     picture = Image.fromarray(array)
     draw = ImageDraw.Draw(picture)
     for index, (left, top, right, bottom) in enumerate(boxes.tolist()):
@@ -63,7 +63,7 @@ def with_boxes(array, boxes, labels, rescale):
 
 
 def png(array):
-    """The record of an image."""
+    """The record of a PNG image."""
     height, width, channels = array.shape
     return Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=encode(array))
 
@@ -75,7 +75,7 @@ def encode(array):
 
 
 def gif(videos, fps):
-    """The record of an animation of several videos (N, T, C, H, W), side by side."""
+    """The record of an animation of videos (N, T, C, H, W), side by side."""
     frames = as_bytes(videos).transpose(1, 0, 3, 4, 2)
     if frames.shape[-1] == 1:
         frames = np.repeat(frames, 3, -1)
@@ -88,7 +88,7 @@ def gif(videos, fps):
 
 
 def figure_pixels(figure, close):
-    """The bytes of a figure of matplotlib, as it is drawn."""
+    """The pixels of a rendered matplotlib figure."""
     from matplotlib import pyplot
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 

@@ -1,4 +1,4 @@
-"""The records that TensorBoard reads, one function a kind; ``SummaryWriter`` puts them into files."""
+"""TensorBoard summaries, one function per kind; ``SummaryWriter`` writes them to files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ VIDEO = "a video has the dimensions (N, T, C, H, W), got the shape {shape}"
 AUDIO = "input tensor should be 1 dimensional, got the shape {shape}."
 LOUD = "audio amplitude out of range, auto clipped."
 MARGIN = "Expected 3 tags, got {count}."
-MAX_THRESHOLDS = 127  # what TensorBoard can read
+MAX_THRESHOLDS = 127  # TensorBoard's limit
 
 
 def _plugin(name, content=b""):
@@ -56,7 +56,7 @@ def _array(tag, array, plugin, content=b""):
 
 
 def scalar(name, tensor, collections=None, new_style=False, double_precision=False):
-    """One number; of the new style as an array, which can be of double precision."""
+    """A scalar; in the new style as an array, which supports double precision."""
     array = make_np(tensor).squeeze()
     if array.ndim:
         raise AssertionError(ONE_ELEMENT.format(size=array.size, dims=array.ndim))
@@ -66,7 +66,7 @@ def scalar(name, tensor, collections=None, new_style=False, double_precision=Fal
 
 
 def tensor_proto(tag, tensor):
-    """All elements of a tensor."""
+    """A tensor."""
     return _array(tag, make_np(tensor), "tensor")
 
 
@@ -78,7 +78,7 @@ def histogram(name, values, bins, max_bins=None):
 
 
 def histogram_raw(name, min, max, num, sum, sum_squares, bucket_limits, bucket_counts):
-    """A distribution that was counted elsewhere."""
+    """A precomputed histogram."""
     if len(bucket_limits) != len(bucket_counts):
         raise ValueError(RAW_LENGTHS.format(limits=len(bucket_limits), counts=len(bucket_counts)))
     return _value(name, histo=HistogramProto(
@@ -87,7 +87,7 @@ def histogram_raw(name, min, max, num, sum, sum_squares, bucket_limits, bucket_c
 
 
 def pr_curve(tag, labels, predictions, num_thresholds=MAX_THRESHOLDS, weights=None):
-    """The precision and recall of predictions by the threshold above which they count as positive."""
+    """A precision-recall curve over thresholds."""
     num_thresholds = min(num_thresholds, MAX_THRESHOLDS)
     weights = None if weights is None else make_np(weights)
     curve = precision_recall(make_np(labels), make_np(predictions), num_thresholds, weights)
@@ -95,7 +95,7 @@ def pr_curve(tag, labels, predictions, num_thresholds=MAX_THRESHOLDS, weights=No
 
 
 def pr_curve_raw(tag, tp, fp, tn, fn, precision, recall, num_thresholds=MAX_THRESHOLDS, weights=None):
-    """A curve that was computed elsewhere."""
+    """A precomputed precision-recall curve."""
     return _curve(tag, np.stack([np.asarray(row) for row in (tp, fp, tn, fn, precision, recall)]),
                   min(num_thresholds, MAX_THRESHOLDS))
 
@@ -128,7 +128,7 @@ def video(tag, tensor, fps=4):
 
 
 def audio(tag, tensor, sample_rate=44100):
-    """A sound of one channel, of amplitudes between -1 and 1."""
+    """Mono audio, with amplitudes between -1 and 1."""
     array = make_np(tensor).squeeze()
     if array.ndim != 1:
         raise AssertionError(AUDIO.format(shape=array.shape))
@@ -148,12 +148,12 @@ def audio(tag, tensor, sample_rate=44100):
 
 
 def text(tag, text):
-    """Words, in Markdown."""
+    """Text, in Markdown."""
     return _array(f"{tag}/text_summary", np.array([text.encode()], object), "text")
 
 
 def mesh(tag, vertices, colors, faces, config_dict):
-    """A point cloud, or with faces a mesh."""
+    """A point cloud, or a mesh if faces are given."""
     kinds = {"VERTEX": vertices, "FACE": faces, "COLOR": colors}
     types = {kind: MeshPluginData.ContentType.Value(kind) for kind in kinds if kinds[kind] is not None}
     config = json.dumps(config_dict or {}, sort_keys=True)
@@ -172,7 +172,7 @@ def mesh(tag, vertices, colors, faces, config_dict):
 
 
 def hparams(hparam_dict=None, metric_dict=None, hparam_domain_discrete=None):
-    """The three records of a run's hyperparameters and the metrics to judge them by: experiment, start and end."""
+    """The three records of a run's hyperparameters and metrics: experiment, start and end."""
     if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
         raise TypeError(NOT_DICTS.format(hparams=type(hparam_dict), metrics=type(metric_dict)))
     domains = hparam_domain_discrete or {}
@@ -218,7 +218,7 @@ def _hparams(tag, **content):
 
 
 def custom_scalars(layout):
-    """How TensorBoard arranges charts: {category: {chart: ("Multiline" or "Margin", tags)}}."""
+    """The layout of custom charts: {category: {chart: ("Multiline" or "Margin", tags)}}."""
     categories = [
         layout_pb2.Category(title=category, chart=[_chart(title, *chart) for title, chart in charts.items()])
         for category, charts in layout.items()

@@ -1,3 +1,3 @@
-"""The parts of a DataLoader: what fetches samples, what makes batches of them, and what runs in a worker."""
+"""The internals of DataLoader: fetching, collation, and worker processes."""
 
 from . import channel, collate, fetch, pool, segments, worker

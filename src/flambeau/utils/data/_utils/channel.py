@@ -1,4 +1,4 @@
-"""Messages between a DataLoader and a worker, over a pair of sockets."""
+"""Messages between a DataLoader and a worker, over a socket pair."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import struct
 
 from .segments import Loan
 
-HEADER = struct.Struct("<qIQ")  # number of the message, loans, bytes that follow them
-LOAN = struct.Struct("<IQQ?")  # a Loan, and whether its descriptor follows the message
+HEADER = struct.Struct("<qIQ")  # message number, number of loans, number of bytes that follow
+LOAN = struct.Struct("<IQQ?")  # the fields of a Loan, and whether its descriptor follows the message
 DESCRIPTOR_BYTES = array.array("i").itemsize
 CHUNK = 1 << 16
 
 
 class Channel:
-    """One end of a connection. Its messages are a number, bytes, and arrays that are lent."""
+    """One end of a connection. A message consists of a number, bytes, and arrays on loan."""
 
     def __init__(self, sock):
         self.socket = sock
@@ -26,7 +26,7 @@ class Channel:
         return self.socket.fileno()
 
     def close(self):
-        """Ends the connection, also for copies of the socket in processes that were forked meanwhile."""
+        """Closes the connection, including copies of the socket in forked processes."""
         with contextlib.suppress(OSError):  # the other end may have closed it
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
@@ -34,7 +34,7 @@ class Channel:
     # ---- sending
 
     def send(self, number, payload, loans=(), segments=None):
-        """Sends a message, and the descriptors of the segments that the other end has not seen; waits for room."""
+        """Sends a message with the descriptors of segments that are new to the other end; blocks until sent."""
         fresh = dict(segments.descriptors(loans)) if loans else {}
         self.socket.sendall(_head(number, payload, loans, set(fresh)) + payload)
         for fd in fresh.values():
@@ -43,22 +43,22 @@ class Channel:
         if fresh:
             segments.close_descriptors(fresh)
 
-    def send_soon(self, number, payload):
-        """Sends a message as far as there is room; ``flush`` sends the rest.
+    def send_nowait(self, number, payload):
+        """Sends as much of a message as possible without blocking; ``flush`` sends the rest.
 
-        So the parent never waits for a worker that waits for the parent.
+        This keeps the parent from deadlocking with a worker that waits for it.
         """
         self._unsent += _head(number, payload, (), ()) + payload
         self.flush()
 
     def flush(self):
-        """Sends what is left, as far as there is room."""
+        """Sends as much of the pending data as possible without blocking."""
         while self._unsent:
             try:
                 sent = self.socket.send(self._unsent, socket.MSG_DONTWAIT)
             except BlockingIOError:
                 return
-            except ConnectionError:  # there is nobody to read it; who waits for an answer will see that
+            except ConnectionError:  # the reader is gone, which receive() will report
                 sent = len(self._unsent)
             del self._unsent[:sent]
 
@@ -69,7 +69,7 @@ class Channel:
     # ---- receiving
 
     def receive(self, segments=None):
-        """The next message: (number, bytes, arrays); raises EOFError where the other end is closed."""
+        """Receives the next message: (number, bytes, arrays); raises EOFError if the other end is closed."""
         number, count, length = HEADER.unpack(self._read(HEADER.size))
         entries = list(LOAN.iter_unpack(self._read(LOAN.size * count))) if count else ()
         payload = self._read(length)

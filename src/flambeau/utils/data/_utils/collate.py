@@ -1,4 +1,4 @@
-"""Batches from lists of samples: tensors are stacked, containers gone into, everything else is refused."""
+"""Collation: batches from lists of samples. Tensors are stacked, containers traversed, everything else is rejected."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .worker import stack_shared
 
 WRONG_TYPE = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
 LENGTHS = "each element in list of batch should be of equal size, got sizes {sizes}"
-TEXT_KINDS = "SUO"  # of NumPy's dtypes: text and objects, which no tensor holds
+TEXT_KINDS = "SUO"  # NumPy dtype kinds that tensors cannot hold: text and objects
 
 
 def default_convert(data):
-    """Makes tensors of the NumPy arrays in ``data``, also inside of dicts, lists and tuples; the rest stays.
+    """Converts the NumPy arrays in ``data`` to tensors, recursing into dicts, lists and tuples; the rest is unchanged.
 
     Example::
 
@@ -44,11 +44,11 @@ def default_convert(data):
 
 
 def default_collate(batch):
-    """Makes one batch of a list of samples.
+    """Collates a list of samples into a batch.
 
-    Tensors, arrays and numbers become a tensor with one dimension more, dicts a dict of batches, sequences a list of
-    batches; strings stay a list. Everything else is an error: pass a ``collate_fn`` of your own to the DataLoader, or
-    use ``collate`` with a table of functions.
+    Tensors, arrays and numbers become a tensor with an additional dimension, dicts a dict of batches, sequences a list
+    of batches; strings stay a list. Everything else is an error: pass a custom ``collate_fn`` to the DataLoader, or use
+    ``collate`` with a table of functions.
 
     Example::
 
@@ -59,13 +59,12 @@ def default_collate(batch):
 
 
 def collate(batch, *, collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None):
-    """Makes one batch of a list of samples, by functions for each type.
+    """Collates a list of samples into a batch, with functions by type.
 
     Args:
         batch: the samples.
-        collate_fn_map: functions of ``(batch, *, collate_fn_map)`` by the type of the samples, or by a tuple of types.
-            A type that is not there is looked for among the bases in the order of the table. Dicts and sequences
-            that are in no entry are gone into.
+        collate_fn_map: functions ``(batch, *, collate_fn_map)`` by sample type or tuple of types. A missing type is
+            looked up by isinstance, in the order of the table. Dicts and sequences without an entry are traversed.
     """
     sample = batch[0]
     if collate_fn_map is not None and (function := _function_for(type(sample), collate_fn_map)) is not None:
@@ -103,18 +102,18 @@ def _is_named(value):
 
 
 def _like_mapping(like, entries):
-    """The entries in a mapping of the class of `like`; in a dict, where that class cannot be made from them."""
+    """The entries in a mapping of the type of `like`, or in a dict if that cannot be constructed."""
     with contextlib.suppress(TypeError):
         if not isinstance(like, MutableMapping):
             return type(like)(entries)
-        out = copy.copy(like)  # keeps what else it has, such as the factory of a defaultdict
+        out = copy.copy(like)  # keeps other state, such as a defaultdict's factory
         out.update(entries)
         return out
     return entries
 
 
 def _like_sequence(like, values):
-    """The values in a sequence of the class of `like`; in a list, where that class cannot be made from them."""
+    """The values in a sequence of the type of `like`, or in a list if that cannot be constructed."""
     with contextlib.suppress(TypeError):
         if not isinstance(like, MutableSequence):
             return type(like)(values)
@@ -135,29 +134,29 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
 
 
 def collate_numpy_array_fn(batch, *, collate_fn_map=None):
-    """Stacks arrays to a tensor."""
+    """Stacks arrays into a tensor."""
     if batch[0].dtype.kind in TEXT_KINDS:
         raise TypeError(WRONG_TYPE.format(kind=batch[0].dtype))
     return collate([as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
 def collate_numpy_scalar_fn(batch, *, collate_fn_map=None):
-    """Makes a tensor of NumPy's numbers."""
+    """Converts NumPy scalars to a tensor."""
     return as_tensor(batch)
 
 
 def collate_float_fn(batch, *, collate_fn_map=None):
-    """Makes a tensor of floats, in double precision."""
+    """Converts floats to a double-precision tensor."""
     return tensor(batch, dtype=float64)
 
 
 def collate_int_fn(batch, *, collate_fn_map=None):
-    """Makes a tensor of ints."""
+    """Converts ints to a tensor."""
     return tensor(batch)
 
 
 def collate_str_fn(batch, *, collate_fn_map=None):
-    """Leaves strings as they are."""
+    """Returns strings unchanged."""
     return batch
 
 

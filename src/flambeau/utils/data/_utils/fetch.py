@@ -1,4 +1,4 @@
-"""What fetches the samples of a batch from a dataset, and has them collated."""
+"""Fetchers, which read the samples of a batch from a dataset and collate them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ..dataset import IterableDataset
 
 
 def fetcher_for(dataset, auto_collation, collate_fn, drop_last):
-    """The function that makes a batch of the next indices; it raises StopIteration where a dataset ends."""
+    """The function that fetches a batch for given indices; it raises StopIteration when a dataset is exhausted."""
     if isinstance(dataset, IterableDataset):
         return _IterableDatasetFetcher(dataset, auto_collation, collate_fn, drop_last).fetch
     return _MapDatasetFetcher(dataset, auto_collation, collate_fn).fetch
 
 
 class _MapDatasetFetcher:
-    """Fetches by index."""
+    """Fetches samples by index."""
 
     def __init__(self, dataset, auto_collation, collate_fn):
         self.dataset = dataset
@@ -23,7 +23,7 @@ class _MapDatasetFetcher:
         self.collate_fn = collate_fn
 
     def fetch(self, index):
-        """The batch of a list of indices; without collation by the loader, the sample of one index."""
+        """The batch for a list of indices; without automatic collation, the sample at one index."""
         if not self.auto_collation:
             return self.collate_fn(self.dataset[index])
         read = getattr(self.dataset, "__getitems__", None)
@@ -31,7 +31,7 @@ class _MapDatasetFetcher:
 
 
 class _IterableDatasetFetcher:
-    """Fetches what comes next; of the indices only the number counts."""
+    """Fetches the next samples; only the number of indices matters."""
 
     def __init__(self, dataset, auto_collation, collate_fn, drop_last):
         self.samples = iter(dataset)

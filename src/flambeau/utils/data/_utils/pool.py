@@ -1,4 +1,4 @@
-"""The worker processes of a DataLoader, as their parent sees them."""
+"""The worker processes of a DataLoader, from the parent's side."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .channel import Channel
 from .segments import MappedSegments, load
 from .worker import ERROR, RESUME, run
 
-LOOK = 1.0  # seconds after which a parent that hears nothing looks whether its workers live
-GRACE = 5.0  # seconds that workers have to end by themselves
+LOOK = 1.0  # seconds without a message until the parent checks that its workers are alive
+GRACE = 5.0  # seconds that workers have to exit
 
 DIED = "DataLoader worker (pid(s) {pid}) exited unexpectedly: DataLoader worker (pid {pid}) {how}"
 BY_SIGNAL = "is killed by signal: {name}.{hint}"
@@ -29,27 +29,27 @@ OUT_OF_MEMORY = " Who kills so is often the operating system, when memory runs o
 
 
 class Worker:
-    """A worker process, and the connection with it."""
+    """A worker process and the connection to it."""
 
     def __init__(self, process, sock):
         self.process = process
         self.channel = Channel(sock)
         self.segments = MappedSegments()
-        self.ended = False  # its dataset has
+        self.ended = False  # its dataset is exhausted
 
     def assign(self, number, index):
         """Sends a task."""
         released = self.segments.released
         told = [released.pop() for _ in range(len(released))]
-        self.channel.send_soon(number, pickle.dumps((index, told), pickle.HIGHEST_PROTOCOL))
+        self.channel.send_nowait(number, pickle.dumps((index, told), pickle.HIGHEST_PROTOCOL))
 
     def resume(self):
-        """Has its dataset iterated over anew."""
+        """Makes it iterate over its dataset again."""
         self.ended = False
         self.assign(RESUME, None)
 
     def receive(self):
-        """(number, (kind, value)) of its next answer."""
+        """Receives (number, (kind, value)) of its next answer."""
         number, payload, arrays = self.channel.receive(self.segments)
         try:
             return number, load(payload, buffers=arrays)
@@ -57,7 +57,7 @@ class Worker:
             return number, (ERROR, ExceptionWrapper(where="while a batch from a DataLoader worker was unpickled"))
 
     def describe_death(self):
-        """A message that says how the process has ended."""
+        """An error message that describes how the process died."""
         self.process.join(LOOK)
         code = self.process.exitcode
         if code is not None and code < 0:
@@ -68,7 +68,7 @@ class Worker:
 
 
 def start_workers(jobs, context=None):
-    """Starts a worker for each job, in a context of multiprocessing."""
+    """Starts a worker per job, in a multiprocessing context."""
     context = context or multiprocessing
     forks = context.get_start_method() == "fork"
     if not forks:
@@ -88,7 +88,7 @@ def start_workers(jobs, context=None):
 
 
 def wait(workers, everyone, deadline):
-    """The first of some workers that has answered, or None after a while; sends meanwhile what could not be sent."""
+    """The first worker with an answer, or None after a while; sends pending data meanwhile."""
     poll = select.poll()
     for worker in everyone:
         if worker.channel.has_unsent:
@@ -105,7 +105,7 @@ def wait(workers, everyone, deadline):
 
 
 def shut_down(workers, owner):
-    """Ends workers: closes the connections, waits a while, and kills those that still run; only their owner can."""
+    """Shuts workers down: closes the connections, waits, and kills those still running (only their owner can)."""
     if os.getpid() != owner:
         return
     for worker in workers:

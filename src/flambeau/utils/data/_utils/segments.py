@@ -1,7 +1,7 @@
-"""Objects on their way from a worker to its parent: pickled, but for their arrays, which lie in shared memory.
+"""Transfers objects from a worker to its parent: pickled, except for arrays, which go through shared memory.
 
-A worker writes each array of some size to a segment of shared memory. The parent's tensors lie in that memory; when the
-last one of them is gone, the worker may use the segment again. So after the first batches no memory is asked for.
+A worker writes each larger array to a segment of shared memory, which the parent's tensors then use directly; once
+the last of them is freed, the worker may reuse the segment. After the first batches, nothing is allocated any more.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ....engines import NUMPY
 from ....multiprocessing.reductions import NOT_A_LEAF
 from ....nn.parameter import Parameter
 
-INLINE = 1 << 14  # bytes up to which an array is pickled with the rest: below, mapping costs more than copying
+INLINE = 1 << 14  # bytes up to which an array is pickled inline: for less, mapping costs more than copying
 PROTOCOL = 5
 
 
 class Lease:
-    """The use of some shared memory, until the last array made of this is gone; then ``release(number)`` is called."""
+    """A reference to shared memory, held by arrays; after the last one is freed, ``release(number)`` is called."""
 
     __slots__ = ("memory", "number", "release")
 
@@ -46,7 +46,7 @@ class Lease:
 
 
 class Segment:
-    """Shared memory of a worker, and the number of those who use it: arrays here, and batches in the parent."""
+    """Shared memory of a worker, with a count of its users: arrays here, and batches in the parent."""
 
     __slots__ = ("memory", "number", "users")
 
@@ -57,7 +57,7 @@ class Segment:
 
 
 class Loan(NamedTuple):
-    """An array that goes to the parent: the number of its segment, the bytes of that, and those of the array."""
+    """An array on loan to the parent: its segment's number, the segment's size, and the array's size in bytes."""
 
     number: int
     size: int
@@ -71,15 +71,15 @@ class Segments:
         self._all = []
         self._free = defaultdict(list)  # numbers by size
         self._by_address = {}
-        self._gone = []  # numbers of segments whose arrays here are gone, noted by whatever thread it happened in
+        self._gone = []  # segments whose arrays were freed here, appended by any thread
 
     def array(self, nbytes):
-        """An array of bytes in a segment that nobody uses; it is used until the array is gone."""
+        """A byte array in a free segment, which remains in use until the array is freed."""
         segment = self._take(nbytes)
         return np.asarray(Lease(segment.memory, segment.number, self._gone.append))[:nbytes]
 
     def lend(self, raw):
-        """The loan of an array of bytes, which is copied to a segment unless it already begins one."""
+        """The loan of a byte array, copied to a segment unless it already is at the start of one."""
         number = self._by_address.get(address(raw))
         if number is not None:
             segment = self._all[number]
@@ -92,7 +92,7 @@ class Segments:
     def _take(self, nbytes):
         while self._gone:
             self.release(self._gone.pop())
-        size = 1 << (max(nbytes, 1) - 1).bit_length()  # pages that nobody touches cost nothing
+        size = 1 << (max(nbytes, 1) - 1).bit_length()  # untouched pages cost nothing
         free = self._free[size]
         segment = self._all[free.pop()] if free else self._add(size)
         segment.users = 1
@@ -105,26 +105,26 @@ class Segments:
         return segment
 
     def release(self, number):
-        """Counts one user less."""
+        """Decrements the number of users."""
         segment = self._all[number]
         segment.users -= 1
         if not segment.users:
             self._free[segment.memory.size].append(number)
 
     def descriptors(self, loans):
-        """(number, descriptor) of the segments that the parent has not seen yet."""
+        """(number, descriptor) of the segments that are new to the parent."""
         for loan in loans:
             if (fd := self._all[loan.number].memory.fd) is not None:
                 yield loan.number, fd
 
     def close_descriptors(self, numbers):
-        """Forgets the descriptors of segments that the parent has mapped."""
+        """Closes the descriptors of segments that the parent has mapped."""
         for number in numbers:
             self._all[number].memory.close_descriptor()
 
 
 class MappedSegments:
-    """The segments of a worker, as its parent sees them."""
+    """The segments of a worker, from the parent's side."""
 
     def __init__(self):
         self._all = {}
@@ -136,7 +136,7 @@ class MappedSegments:
         memory.close_descriptor()
 
     def array(self, loan):
-        """The array that was lent."""
+        """The array on loan."""
         lease = Lease(self._all[loan.number], loan.number, self.released.append)
         return np.asarray(lease)[: loan.nbytes]
 
@@ -145,7 +145,7 @@ class MappedSegments:
 
 
 def dump(value, segments):
-    """(bytes, loans) of an object: its pickle, and the arrays that lie in shared memory instead."""
+    """(bytes, loans) of an object: its pickle, and the arrays in shared memory."""
     loans = []
 
     def place(buffer):
@@ -165,11 +165,11 @@ def dump(value, segments):
     return file.getvalue(), loans
 
 
-load = pickle.loads  # of the bytes, with the arrays that were lent as ``buffers``
+load = pickle.loads  # takes the arrays on loan as ``buffers``
 
 
 class _BatchPickler(ForkingPickler):
-    """Takes apart tensors so that their elements are a buffer, which pickle hands out."""
+    """Pickles tensors with their elements as an out-of-band buffer."""
 
     def __init__(self, *args):
         super().__init__(*args)
@@ -181,15 +181,15 @@ def _reduce_tensor(t):
         raise RuntimeError(NOT_A_LEAF)
     if engine_for(t) is not NUMPY:
         return t.__reduce_ex__(PROTOCOL)
-    array, axes = _in_order_of_memory(t._a)
+    array, axes = _to_memory_order(t._a)
     arguments = (type(t), array.reshape(-1).view(np.uint8), from_np(array.dtype), array.shape, axes, t.requires_grad)
     return _rebuild, arguments, t.__dict__ or None
 
 
-def _in_order_of_memory(array):
-    """The array with its dimensions in the order of memory, and that order, or None if it is the usual one.
+def _to_memory_order(array):
+    """The array permuted to memory order, and that permutation, or None if it is the identity.
 
-    What is not contiguous in any order is copied: of a view of a large tensor, only what it shows has to travel.
+    Non-contiguous arrays are copied, so that a view of a large tensor does not transfer all of it.
     """
     if array.flags.c_contiguous:
         return array, None

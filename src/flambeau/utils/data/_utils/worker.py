@@ -1,4 +1,4 @@
-"""What runs in a worker process of a DataLoader."""
+"""The main loop of a DataLoader's worker process."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .channel import Channel
 from .fetch import fetcher_for
 from .segments import INLINE, Segments, dump, load
 
-BATCH, ERROR, END = range(3)  # what the first byte of an answer says of it
+BATCH, ERROR, END = range(3)  # the kind of an answer, its first byte
 RESUME = -1  # the number of the message that starts another epoch
-PARENT_CHECK = 5  # seconds after which a worker that hears nothing looks whether its parent lives
+PARENT_CHECK = 5  # seconds without a message until a worker checks that its parent is alive
 
 _info: WorkerInfo | None = None
 _segments: Segments | None = None
@@ -33,13 +33,13 @@ _segments: Segments | None = None
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """What a worker knows of itself.
+    """Information about a worker process.
 
     Attributes:
-        id: its number, from 0.
-        num_workers: how many workers the loader has.
-        seed: of its random numbers: that of the epoch plus ``id``.
-        dataset: its own copy of the dataset.
+        id: its index.
+        num_workers: the number of workers of the loader.
+        seed: its random seed: that of the epoch plus ``id``.
+        dataset: its copy of the dataset.
     """
 
     id: int
@@ -51,17 +51,17 @@ class WorkerInfo:
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """What this process is as a worker of a DataLoader; None where it is none."""
+    """Information about this worker process; None outside of one."""
     return _info
 
 
 def stack_shared(batch):
-    """Stacks tensors in memory that the parent of this worker sees; None where that does not apply."""
+    """Stacks tensors into memory shared with the parent; None if that does not apply."""
     if _segments is None:
         return None
     first = batch[0]
     nbytes = first.numel() * first.element_size() * len(batch)
-    if nbytes <= INLINE or not all([_alike(t, first) for t in batch]):
+    if nbytes <= INLINE or not all([_same_kind(t, first) for t in batch]):
         return None
     array = _segments.array(nbytes).view(first._a.dtype).reshape(len(batch), *first._a.shape)
     np.stack([t._a for t in batch], out=array)
@@ -71,15 +71,15 @@ def stack_shared(batch):
     return out
 
 
-def _alike(t, first):
-    """Whether a sample is a tensor like the first one, and only memory has to be copied."""
+def _same_kind(t, first):
+    """Whether a sample is a tensor that can be copied next to the first one without conversion."""
     return (isinstance(t, Tensor) and engine_for(t) is NUMPY and t._a.dtype == first._a.dtype
             and t._a.shape == first._a.shape and not t.requires_grad)
 
 
 @dataclass
 class Job:
-    """What a worker receives when it starts."""
+    """What a worker receives on start."""
 
     id: int
     num_workers: int
@@ -99,12 +99,12 @@ class Job:
 
 
 def run(job, sock, peer=None):
-    """Answers the messages of the parent until that closes the socket.
+    """Answers the parent's messages until it closes the socket.
 
     Args:
         job: the Job.
         sock: this end of the connection.
-        peer: the parent's end, where a fork has copied it; it is closed, or this worker would never hear its end.
+        peer: the parent's end if a fork has copied it; closed so that this worker notices when the parent closes it.
     """
     global _info, _segments
     if peer is not None:
@@ -136,7 +136,7 @@ def _answer_all(answers):
 
 
 class Answers:
-    """What a worker answers to the messages of its parent."""
+    """A worker's answers to the messages of its parent."""
 
     def __init__(self, job, channel):
         self.job = job
@@ -144,7 +144,7 @@ class Answers:
         self.iterable = isinstance(job.dataset, IterableDataset)
         self.where = f"in DataLoader worker process {job.id}"
         self.ended = False
-        self.broken = None  # the exception that kept the worker from starting
+        self.broken = None  # the exception that occurred on start
         self._start(job.init_fn)
 
     def _start(self, init_fn=None):
@@ -189,7 +189,7 @@ class Answers:
         self.channel.send(number, payload, loans, _segments)
 
     def _dump_error(self, value):
-        """What cannot be pickled becomes an error; of an error whose type cannot be pickled, the text remains."""
+        """Converts unpicklable values to errors; of an unpicklable error, only the text is kept."""
         error = value if isinstance(value, ExceptionWrapper) else ExceptionWrapper(where=self.where)
         if error is value:
             error.exc_type = RuntimeError

@@ -1,4 +1,4 @@
-"""Datasets that are chained: each takes its samples from another."""
+"""Chainable datasets."""
 
 from . import iter
 from .datapipe import DataChunk, IterDataPipe, functional_datapipe

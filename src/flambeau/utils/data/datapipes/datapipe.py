@@ -1,4 +1,4 @@
-"""The base of datapipes, and their methods."""
+"""The base class of datapipes and their functional form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_METHOD = "'{cls}' object has no attribute '{name}'"
 
 
 class IterDataPipe(IterableDataset[T_co]):
-    """A dataset whose samples come one after the other, and that others can be chained to by name.
+    """An iterable dataset that other datapipes can be chained to by method calls.
 
     Example::
 
@@ -35,7 +35,7 @@ class IterDataPipe(IterableDataset[T_co]):
 
     @classmethod
     def register_function(cls, function_name, function):
-        """Makes a function of a datapipe a method of all of them."""
+        """Registers a function as a method of all datapipes."""
         if function_name in IterDataPipe.functions:
             raise Exception(TAKEN.format(name=function_name))
         IterDataPipe.functions[function_name] = function
@@ -45,7 +45,7 @@ class IterDataPipe(IterableDataset[T_co]):
 
 
 class functional_datapipe:
-    """A decorator that makes a class of datapipes a method of all of them, under a name."""
+    """A decorator that registers a datapipe class as a method of all datapipes, under a name."""
 
     def __init__(self, name, enable_df_api_tracing=False):
         self.name = name
@@ -59,5 +59,5 @@ class DataChunk(list):
     """A batch."""
 
     def as_str(self, indent=""):
-        """The batch as a text."""
+        """Formats the batch."""
         return indent + "[" + ", ".join(map(str, self)) + "]"

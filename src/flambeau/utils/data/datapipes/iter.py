@@ -10,7 +10,7 @@ __all__ = ["Batcher", "Filter", "IterableWrapper", "Mapper"]
 
 
 class IterableWrapper(IterDataPipe):
-    """The samples of any iterable, copied first unless told otherwise."""
+    """Wraps an iterable, deep-copied by default."""
 
     def __init__(self, iterable, deepcopy=True):
         self.iterable, self.deepcopy = iterable, deepcopy
@@ -24,7 +24,7 @@ class IterableWrapper(IterDataPipe):
 
 @functional_datapipe("map")
 class Mapper(IterDataPipe):
-    """A function of each sample."""
+    """Applies a function to each sample."""
 
     def __init__(self, datapipe, fn):
         self.datapipe, self.fn = datapipe, fn
@@ -38,7 +38,7 @@ class Mapper(IterDataPipe):
 
 @functional_datapipe("filter")
 class Filter(IterDataPipe):
-    """The samples for which a function is true."""
+    """Keeps the samples for which a function returns True."""
 
     def __init__(self, datapipe, filter_fn):
         self.datapipe, self.filter_fn = datapipe, filter_fn
@@ -49,7 +49,7 @@ class Filter(IterDataPipe):
 
 @functional_datapipe("batch")
 class Batcher(IterDataPipe):
-    """Batches of samples; the last one may be smaller, or is left out."""
+    """Batches samples; a smaller last batch is kept or dropped."""
 
     def __init__(self, datapipe, batch_size, drop_last=False, wrapper_class=DataChunk):
         if batch_size <= 0:
