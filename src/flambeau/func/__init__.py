@@ -1,4 +1,4 @@
-"""Transforms of functions: gradients, Jacobians, and functions of batches; modules as functions of their parameters."""
+"""Function transforms: gradients, Jacobians, ``vmap``, and functional calls of modules."""
 
 from ._grad import grad, grad_and_value, vjp
 from ._jacobian import hessian, jacfwd, jacrev

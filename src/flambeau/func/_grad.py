@@ -1,7 +1,7 @@
-"""Reverse mode: ``grad``, ``grad_and_value`` and ``vjp``.
+"""Reverse-mode transforms: ``grad``, ``grad_and_value`` and ``vjp``.
 
-They differentiate on the graph of the level that they are called on; see ``transforms/_level.py``. The inputs become
-leaves of that graph, or, if they are recorded there already, a step further on it.
+They differentiate on the graph of the level they are called on; see ``transforms/_level.py``. The inputs become
+leaves of that graph or, if already recorded there, a further node in it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STRUCTURE = (
 
 
 class transform:
-    """Inside, a function is being transformed: it cannot call ``backward`` or ``requires_grad_`` itself."""
+    """A context in which a function is transformed: it cannot call ``backward`` or ``requires_grad_``."""
 
     def __enter__(self):
         in_use.levels = True
@@ -47,10 +47,10 @@ class transform:
 
 
 def grad(func, argnums=0, has_aux=False):
-    """A function of the same arguments that returns the gradient of `func`, whose result is a scalar.
+    """Returns a function of the same arguments that computes the gradient of `func`, whose result is a scalar.
 
     Args:
-        argnums: the position of the argument to differentiate by, or a tuple of them.
+        argnums: the position of the argument to differentiate with respect to, or a tuple of them.
         has_aux: `func` returns ``(output, aux)``; the new function then returns ``(gradient, aux)``.
 
     Example::
@@ -86,7 +86,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
 
 
 def differentiate(func, argnums, has_aux, args, kwargs):
-    """(gradients, value), the value with what came beside it if there was something."""
+    """(gradients, value); with `has_aux`, value is (value, aux)."""
     selected = select(args, argnums)
     leaves, spec = tree_flatten(selected)
     with transform(), enable_grad():
@@ -109,7 +109,7 @@ def check_scalar(output):
 
 
 def split_aux(output, has_aux, name):
-    """(output, aux) of what a function has returned."""
+    """Splits what a function returned into (output, aux)."""
     if not has_aux:
         return output, None
     if not isinstance(output, tuple) or len(output) != 2:
@@ -121,7 +121,7 @@ def split_aux(output, has_aux, name):
 
 
 def check_argnums(argnums, count):
-    """The positions as a tuple."""
+    """Normalises the positions to a tuple."""
     if not isinstance(argnums, int | tuple):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     wanted = (argnums,) if isinstance(argnums, int) else argnums
@@ -140,13 +140,13 @@ def check_argnums(argnums, count):
 
 
 def select(args, argnums):
-    """The argument at a position, or a tuple of several."""
+    """The argument at a position, or a tuple for several."""
     places = check_argnums(argnums, len(args))
     return args[places[0]] if isinstance(argnums, int) else tuple([args[i] for i in places])
 
 
 def replace(args, argnums, values):
-    """The arguments with others in the place of the selected ones."""
+    """The arguments with the selected ones replaced."""
     places = check_argnums(argnums, len(args))
     values = (values,) if isinstance(argnums, int) else values
     new = list(args)
@@ -159,7 +159,7 @@ def replace(args, argnums, values):
 
 
 def vjp(func, *primals, has_aux=False):
-    """``(func(*primals), vjp_fn)``: the second takes a cotangent of the output, and returns those of the primals.
+    """``(func(*primals), vjp_fn)``, where ``vjp_fn`` maps cotangents of the output to those of the primals.
 
     With `has_aux`, `func` returns ``(output, aux)``, and so does ``vjp``: ``(output, vjp_fn, aux)``.
 
@@ -194,7 +194,7 @@ def vjp(func, *primals, has_aux=False):
 
 
 def track(t):
-    """An input as a tensor of the innermost level at which the graph of the transformed function begins."""
+    """Turns an input into a tensor of the innermost level, where the graph of the transformed function starts."""
     if not isinstance(t, Tensor):
         raise ValueError(NO_TENSOR.format(kind=type(t)))
     if not is_inexact(t._a.dtype):
@@ -210,19 +210,19 @@ def track(t):
 
 
 def outside(t):
-    """A tensor out of the graph of its level, but not out of those below."""
+    """Detaches a tensor from the graph of its level, but not from those below."""
     return share(object.__new__(Tensor), t)
 
 
 class Pullback:
-    """From cotangents of some outputs to those of the inputs that were tracked."""
+    """Maps cotangents of outputs to cotangents of the tracked inputs."""
 
     def __init__(self, outputs, inputs):
         self.outputs = outputs
         self.inputs = inputs
         self.level = modes.levels[-1].depth if modes.levels else 0
         self.own = {id(t) for t in inputs if t._node is None}
-        self.others = {}  # whether the graph of an output leads to other leaves than the inputs
+        self.others = {}  # whether the graph of an output reaches leaves other than the inputs
 
     def __call__(self, cotangents, retain_graph=False, create_graph=None):
         pairs = [(t, g) for t, g in zip(self.outputs, cotangents, strict=True) if t.requires_grad]
@@ -237,7 +237,7 @@ class Pullback:
         return [zeros_like(t) if g is None else g for t, g in zip(self.inputs, grads, strict=True)]
 
     def release(self, t):
-        """A result as the caller gets it: out of the graph, unless that leads on to leaves of the caller's."""
+        """Detaches a result for the caller, unless its graph reaches leaves of the caller's."""
         if not isinstance(t, Tensor) or not t._rg or (modes.grad and self.leads_on(t)):
             return t
         return outside(t)
@@ -248,7 +248,7 @@ class Pullback:
         return self.release(t)
 
     def leads_on(self, t):
-        """Whether the graph of a tensor leads to other leaves than the inputs of this transform."""
+        """Whether the graph of a tensor reaches leaves other than the inputs of this transform."""
         edge = edge_of(t)
         if edge not in self.others:
             self.others[edge] = edge is not None and self.walk(edge)
@@ -258,7 +258,7 @@ class Pullback:
         if edge[1] == LEAF:
             return id(edge[0]) not in self.own
         order, seen = [edge[0]], {edge[0]}
-        for node in order:  # grows while it is walked
+        for node in order:  # grows during iteration
             for following in node._edges:
                 if following is None:
                     continue

@@ -1,4 +1,4 @@
-"""Jacobians and Hessians: the columns, or the rows, all at once by ``vmap``."""
+"""Jacobians and Hessians, with all rows or columns computed at once by ``vmap``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ CHUNK = "jacrev: `chunk_size` should be greater than 0."
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
-    """The function that returns the Jacobian of `func`, by reverse mode: one vjp for each element of the output.
+    """Returns a function that computes the Jacobian of `func` by reverse mode: one vjp per element of the output.
 
     Args:
-        argnums: the position of the argument to differentiate by, or a tuple of them.
+        argnums: the position of the argument to differentiate with respect to, or a tuple of them.
         has_aux: `func` returns ``(output, aux)``; the new function then returns ``(jacobian, aux)``.
-        chunk_size: how many rows to compute at once; None for all.
+        chunk_size: the number of rows to compute at once; None for all.
 
     Example::
 
@@ -52,9 +52,9 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
-    """The function that returns the Jacobian of `func`, by forward mode: one jvp for each element of the input.
+    """Returns a function that computes the Jacobian of `func` by forward mode: one jvp per element of the input.
 
-    `randomness` is that of the ``vmap`` over the elements. See ``jacrev`` for the rest.
+    `randomness` is passed to the ``vmap`` over the elements. See ``jacrev`` for the other arguments.
 
     Example::
 
@@ -87,7 +87,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
 
 
 def hessian(func, argnums=0):
-    """The function that returns the second derivatives of `func`, whose result is a scalar: forward over reverse mode.
+    """Returns a function that computes the Hessian of `func`, whose result is a scalar: forward over reverse mode.
 
     Example::
 
@@ -110,8 +110,8 @@ def check_inputs(inputs):
 
 
 def standard_basis(tensors):
-    """The unit vectors of the space of all the tensors together: for each tensor its part of each, along a first
-    dimension."""
+    """The unit vectors of the concatenation of all tensors: for each tensor its part of every vector, stacked along a
+    new first dimension."""
     total, start, parts = sum([t.numel() for t in tensors]), 0, []
     for t in tensors:
         n, array = t.numel(), innermost(t._a)
@@ -123,12 +123,12 @@ def standard_basis(tensors):
 
 
 def split_rows(t, outputs, shape):
-    """Rows of a Jacobian by the outputs that they belong to."""
+    """Splits the rows of a Jacobian by output."""
     parts = t.split([out.numel() for out in outputs])
     return [part.reshape((*out.shape, *shape)) for part, out in zip(parts, outputs, strict=True)]
 
 
 def split_columns(t, inputs):
-    """Columns of a Jacobian, in the last dimension, by the inputs that they belong to."""
+    """Splits the columns (last dimension) of a Jacobian by input."""
     parts = t.split([x.numel() for x in inputs], dim=-1)
     return [part.reshape((*t.shape[:-1], *x.shape)) for part, x in zip(parts, inputs, strict=True)]

@@ -32,13 +32,13 @@ LINEAR_FIT = (
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
-    """``(func(*primals), tangent of it)``, where the primals move by `tangents`.
+    """``(func(*primals), its tangent)``, for the primals' `tangents`.
 
     Args:
-        primals: the arguments, a tuple of tensors or of trees of them.
-        tangents: by how much they move: a tuple of the same structure.
-        strict: an output that does not depend on the primals is an error; otherwise its tangent is zero.
-        has_aux: `func` returns ``(output, aux)``, and so ``jvp`` returns ``(output, tangent, aux)``.
+        primals: a tuple of arguments: tensors or pytrees of them.
+        tangents: their tangents: a tuple of the same structure.
+        strict: raises for an output that does not depend on the primals; otherwise its tangent is zero.
+        has_aux: `func` returns ``(output, aux)``, and ``jvp`` then ``(output, tangent, aux)``.
 
     Example::
 
@@ -64,7 +64,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 
 
 def check_tangents(primals, tangents):
-    """(primals, tangents, their structure), flat."""
+    """(primals, tangents, their structure), flattened."""
     if not isinstance(primals, tuple):
         raise RuntimeError(NO_TUPLE.format(what="primals"))
     leaves, spec = tree_flatten(primals)
@@ -85,7 +85,7 @@ def check_tangents(primals, tangents):
 
 
 def linearize(func, *primals):
-    """``(func(*primals), jvp_fn)``: ``jvp_fn(*tangents)`` is the tangent of the output. `func` runs once only.
+    """``(func(*primals), jvp_fn)``: ``jvp_fn(*tangents)`` is the tangent of the output. `func` runs only once.
 
     Example::
 
@@ -98,8 +98,8 @@ def linearize(func, *primals):
         inputs = [track(t) for t in leaves]
         output = func(*tree_unflatten(inputs, spec))
         outputs, output_spec = tree_flatten(output)
-        # The vjp is linear in the cotangents: differentiated by them, it gives the jvp. Not at zero, where some ask
-        # for the sign and have a kink.
+        # The vjp is linear in the cotangents: differentiating it with respect to them gives the jvp. Not at zero, where
+        # vjps that depend on the sign of the cotangent are not differentiable.
         cotangents = [track(ones_like(outside(t))) for t in outputs]
         pull = Pullback(outputs, inputs)
         pulled = pull(cotangents, create_graph=True)

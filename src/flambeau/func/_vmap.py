@@ -1,4 +1,4 @@
-"""``vmap``: a function of one sample as a function of a batch."""
+"""``vmap``: vectorizes a function of a single sample."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ OUT_NONE = "vmap({name}, ...): `{name}` can not return a BatchedTensor when out_
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
-    """The function that applies `func` to each sample of a batch, by ops on the whole batch.
+    """Returns a function that applies `func` to each sample of a batch, using ops on the whole batch.
 
     Args:
-        in_dims: the dimension of each input that counts the samples, None for inputs that all samples share; one for
-            all inputs, or a tree of them like the inputs.
-        out_dims: where that dimension is to be in the outputs.
-        randomness: what random functions do inside: they raise an "error", or draw "different" numbers for each
-            sample, or the "same".
-        chunk_size: the most samples to compute at once.
+        in_dims: the batch dimension of each input, None for unbatched inputs; one for all inputs, or a pytree that
+            matches the inputs.
+        out_dims: the batch dimension of the outputs.
+        randomness: what random functions do inside: raise an "error", or draw "different" numbers for each sample, or
+            the "same".
+        chunk_size: the maximum number of samples to compute at once.
 
-    An op that has no batching rule is computed sample by sample, with a warning.
+    Ops without a batching rule are computed sample by sample, with a warning.
 
     Example::
 
@@ -90,7 +90,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         return tree_unflatten(*run(inputs, dims, size, spec, kwargs)[:2])
 
     def run(inputs, dims, size, spec, kwargs):
-        """(results, their spec, where the samples are in them)."""
+        """(results, their structure, their batch dimensions)."""
         with transform(), VmapLevel(size, randomness) as level:
             tensors = [enter(level, t, dim) for t, dim in zip(inputs, dims, strict=True)]
             outputs, out_spec = tree_flatten(func(*tree_unflatten(tensors, spec), **kwargs))
@@ -101,14 +101,14 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
 
 def enter(level, t, dim):
-    """An input as the function sees it: without its dimension of samples."""
+    """An input as the function sees it: without the batch dimension."""
     if dim is None:
         return t
     return wrap(Batched(level, move_axis(t, dim, 0) if dim % t.dim() else t))
 
 
 def leave(level, t, dim, name):
-    """An output with the dimension of samples."""
+    """An output with the batch dimension."""
     if dim is not None:
         return level.stack_outputs(t, dim)
     array = t._a if isinstance(t, Tensor) else None
@@ -120,7 +120,7 @@ def leave(level, t, dim, name):
 
 
 def in_chunks(run, inputs, dims, size, chunk_size, spec, kwargs):
-    """The results of several runs, of up to `chunk_size` samples each, joined."""
+    """Runs chunks of up to `chunk_size` samples and concatenates the results."""
     columns = []
     for start in range(0, size, chunk_size):
         stop = min(start + chunk_size, size)
@@ -138,7 +138,7 @@ def in_chunks(run, inputs, dims, size, chunk_size, spec, kwargs):
 
 
 def check_inputs(name, in_dims, inputs, spec):
-    """(the dimension of samples of each input, how many samples there are)."""
+    """(the batch dimension of each input, the batch size)."""
     if not isinstance(in_dims, int | tuple | list | dict):
         raise ValueError(IN_DIMS.format(name=name, dims=in_dims, kind=type(in_dims)))
     if not inputs:
@@ -168,7 +168,7 @@ def check_input(name, in_dims, t, dim):
 
 
 def check_outputs(name, out_dims, outputs, spec):
-    """Where the dimension of samples goes in each output."""
+    """The batch dimension of each output."""
     places = _broadcast_to_and_flatten(out_dims, spec)
     if places is None:
         own = tree_flatten(out_dims)[1]

@@ -17,10 +17,10 @@ TRAINING = "stack_module_state: Expected all models to have the same training/ev
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """``module(*args, **kwargs)`` with the tensors of a dict, or of several, instead of its own, by path.
+    """Calls ``module(*args, **kwargs)`` with its tensors replaced by those of a dict, or of several, by path.
 
-    Tensors that the module shares under several paths are replaced under all of them if ``tie_weights``. With
-    ``strict`` exactly the module's parameters and buffers must be given. Afterwards the module is as it was.
+    With ``tie_weights``, tensors that the module shares under several paths are replaced under all of them. With
+    ``strict``, exactly the module's parameters and buffers must be given. The module is restored afterwards.
 
     Example::
 
@@ -49,9 +49,9 @@ def _merge(dicts):
 
 
 def stack_module_state(models):
-    """(parameters, buffers) of several models of one class, by path: each the tensors of all models, stacked.
+    """(parameters, buffers) by path, each stacked over several models of the same class.
 
-    With ``vmap`` and ``functional_call`` they run as an ensemble.
+    ``vmap`` and ``functional_call`` run them as an ensemble.
 
     Example::
 
@@ -71,7 +71,7 @@ def stack_module_state(models):
 
 
 def _stack(states):
-    """Tensors of equal paths stacked; they require gradients if all of them did."""
+    """Stacks tensors by path; the results require grad if all of their tensors did."""
     stacked = {}
     for path in states[0]:
         tensors = [state[path] for state in states]
@@ -83,8 +83,8 @@ def _stack(states):
 
 
 def replace_all_batch_norm_modules_(root):
-    """Makes all batch norms of a module normalise by the batch alone: they keep no running statistics any more, which
-    ``vmap`` could not write to. Returns the module.
+    """Makes all batch norms of a module use batch statistics only, without running statistics, which ``vmap`` could not
+    update. Returns the module.
 
     Example::
 

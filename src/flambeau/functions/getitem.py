@@ -110,7 +110,7 @@ def take_rows(x, index):
 def read(x, key):
     """x[key] for any key."""
     node, basic, indices, dims = parse_key(x, key)
-    if node is not None and not (indices and names_all(basic, x._a.shape)):
+    if node is not None and not (indices and selects_all(basic, x._a.shape)):
         x = basic_index(x, key=basic, node=node)
     if indices:
         found, dims = expand_masks(indices, x, dims)
@@ -138,7 +138,7 @@ def __setitem__(self, key, value):
     if not indices and selects_all(basic, self._a.shape):
         overwrite(self, value)
         return
-    if node is not None and not (indices and names_all(basic, self._a.shape)):
+    if node is not None and not (indices and selects_all(basic, self._a.shape)):
         self = basic_index(self, key=basic, node=node)
     if not indices:
         assign_to(self, value)

@@ -1,5 +1,5 @@
-"""Transforms of functions that compute on tensors of a level of their own: ``vmap`` and forward-mode differentiation.
+"""Function transforms, implemented by tensors with their own dispatch level: ``vmap`` and forward-mode differentiation.
 
-``_level.py`` says how ops get here. ``vmap.py`` and ``dual.py`` are the two kinds of levels; their rules for ops stand
-in ``batching/``, by family, and in ``jvps.py``.
+``_level.py`` describes how ops are dispatched. ``vmap.py`` and ``dual.py`` are the two kinds of levels; their rules
+for ops are in ``batching/``, by family, and in ``jvps.py``.
 """

@@ -1,13 +1,12 @@
-"""Levels: what an op does when it meets tensors of a transform.
+"""Levels: how ops are dispatched on tensors of a transform.
 
-Each transform that is under way (``vmap``, forward mode) is a Level; those inside of others are higher. A tensor of a
-level holds a LevelArray, which stands for a tensor further down; see ``engines/levels.py``. An op computes at the
-highest level among its operands: the level takes the tensors that they stand for, applies its rule for the op, which
-calls ops on those tensors, and so reaches the next level down, and in the end arrays.
+Every active transform (``vmap``, forward mode) is a Level; inner ones are higher. A tensor of a level holds a
+LevelArray, which wraps tensors of a lower level; see ``engines/levels.py``. An op is dispatched to the highest level
+among its operands, whose rule for the op calls ops on the wrapped tensors, and so on down to plain arrays.
 
-Each level has a graph of its own. An op on tensors of a level is recorded there if they require gradients, as
-everywhere; the ops that its rule calls are recorded below. So ``grad`` needs no level: inside of ``vmap`` it
-differentiates on the graph of the vmap's level, and what is outside goes on recording beneath.
+Each level has its own graph. An op on tensors of a level is recorded there if they require grad, as usual; the ops
+that its rule calls are recorded below. Therefore ``grad`` needs no level: inside ``vmap`` it differentiates on the
+graph of the vmap's level, while recording continues on the levels below.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ NEEDS_SETUP = (
 
 
 class Level:
-    """A transform that is under way. As a context manager it is the innermost one inside."""
+    """An active transform. Entering it as a context manager makes it the innermost one."""
 
     def __init__(self):
-        self.depth = 0  # counted from 1 while it is under way
+        self.depth = 0  # counted from 1 while active
 
     def __enter__(self):
         in_use.levels = True
@@ -56,19 +55,19 @@ class Level:
     # ---- what a kind of level defines
 
     def apply(self, op, operands, settings):
-        """The result of an op, a LevelArray or a tuple of them, on LevelArrays of this level, numbers and None."""
+        """The result of an op, a LevelArray or a tuple of them, for LevelArrays of this level, numbers and None."""
         raise NotImplementedError
 
     def lift(self, t):
-        """The LevelArray by which a tensor from below, which knows nothing of this level, stands here."""
+        """Wraps a tensor of a lower level in a LevelArray of this level."""
         return LevelArray(self, t)
 
-    takes_any_function = False  # also Functions whose forward takes the ctx
+    takes_any_function = False  # including Functions whose forward takes the ctx
 
     def call_function(self, cls, args, separate):
-        """The output of a user's Function on operands of which some are tensors of this level.
+        """Applies a user-defined Function to operands that include tensors of this level.
 
-        It must have a ``setup_context``, `separate` from its forward: that is called anew for the graph of this level.
+        It must have a `separate` ``setup_context``, which is called again for the graph of this level.
         """
         if not (separate or self.takes_any_function):
             raise RuntimeError(NEEDS_SETUP)
@@ -77,7 +76,7 @@ class Level:
     # ---- calls of ops
 
     def call(self, op, inputs, settings):
-        """An op on operands of which some are tensors; recorded where those of this level require gradients."""
+        """Applies an op to operands that include tensors; recorded if those of this level require grad."""
         arrays = [self.enter(x) for x in inputs]
         result = self.run(op, arrays, settings)
         own = [x if isinstance(x, Tensor) and x._a is a else a for x, a in zip(inputs, arrays)]
@@ -85,7 +84,7 @@ class Level:
         return op.wrap_results(own, arrays, result, settings, recording)
 
     def compute(self, op, inputs, settings):
-        """An op on arrays alone, as in backward."""
+        """Applies an op to arrays only, as in backward."""
         arrays = [self.enter(x) for x in inputs]
         if settings.get("into"):
             settings = {name: value for name, value in settings.items() if name != "into"}
@@ -93,7 +92,7 @@ class Level:
         return self.run(op, arrays, settings)
 
     def run(self, op, arrays, settings):
-        """``apply``; in a pass of backward that is not recorded itself, the levels below its own may record."""
+        """``apply``; in an unrecorded backward pass, lower levels may still record."""
         grad, running = modes.grad, modes.running
         if running is None or self.depth > running.below:
             return self.apply(op, arrays, settings)
@@ -104,7 +103,7 @@ class Level:
             modes.grad = grad
 
     def enter(self, x):
-        """An operand as this level takes it."""
+        """Converts an operand to this level."""
         if isinstance(x, Tensor):
             a = x._a
             if isinstance(a, LevelArray) and a.level is self:
@@ -120,40 +119,40 @@ class Level:
             raise RuntimeError(ESCAPED)
 
     def op(self, name, *operands, **settings):
-        """An op by its name, on arrays."""
+        """Applies an op, by name, to arrays."""
         return OPS[name].function(*operands, **settings)
 
     def ufunc(self, kernel, operands):
-        """The op whose forward is a kernel, on arrays."""
+        """Applies the op whose forward is the given kernel to arrays."""
         return ops_by_kernel()[kernel].call(operands, {})
 
     # ---- arrays
 
     def constant(self, like, value, dtype, shape):
-        """An array of one value, where another one is."""
+        """A constant array of this level, on the device of another array."""
         like = innermost(like)
         zeros = wrap(engine_of(like).zeros_like(like, dtype=dtype, shape=tuple(shape)))
         return self.lift(zeros + value if value else zeros)
 
     def elements(self, array, what):
-        """The elements as a NumPy array, for `what`."""
+        """The elements as a NumPy array; `what` names the caller in errors."""
         return on_host(array.value._a, what)
 
     def describe(self, array, text_of):
-        """How a tensor of this level prints; `text_of` says how others do."""
+        """The repr of a tensor of this level; `text_of` formats other tensors."""
         return text_of(array.value)
 
     def like(self, array, t):
-        """A new tensor `t`, to be written to as one like `array`: it differs from sample to sample where that does."""
+        """Makes the new tensor `t` writable like `array`: batched if that is batched."""
         below = array.value._a
         return below.level.like(below, t) if isinstance(below, LevelArray) else t
 
     def detach(self, array):
-        """An array for the same tensor out of the graphs of all levels."""
+        """Detaches an array's tensor from the graphs of all levels."""
         return self.lift(array.value.detach())
 
     def write(self, into, x):
-        """Writes an array, or a number, over another one of this level."""
+        """Writes an array, or a number, to another one of this level."""
         value = self.enter(x).value
         if value._a.dtype != into.dtype:
             value = cast(value, dtype=into.dtype)
@@ -161,16 +160,16 @@ class Level:
         return into
 
     def prepare_write(self, t, arrays):
-        """`t` is about to be written to, with something made of `arrays`."""
+        """Prepares `t` for being written to with something computed from `arrays`."""
 
     def fill(self, into, value):
-        """Writes a number over an array of this level."""
+        """Fills an array of this level with a number."""
         t = into.value
         write(t, "fill_", engine_for(t).fill, value)
 
 
 @functools.cache
 def ops_by_kernel():
-    """The ops whose forward is one kernel, by the name of the kernel; and of products the one for any ranks."""
+    """The ops whose forward is a single kernel, by kernel name; for products, the one for any ranks."""
     found = {op.kernel: op for op in OPS.values() if op.kernel is not None}
     return found | {"matmul": OPS["matmul_batched"]}

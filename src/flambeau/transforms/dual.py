@@ -1,4 +1,4 @@
-"""The levels of forward mode: tensors with a tangent, by which they move."""
+"""The levels of forward mode: tensors with a tangent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZES = (
 
 
 class Dual(LevelArray):
-    """A tensor and its `tangent`, a tensor like it, or None for one that does not move."""
+    """A tensor and its `tangent`, or None if it has no tangent."""
 
     __slots__ = ("tangent",)
 
@@ -26,7 +26,7 @@ class Dual(LevelArray):
 
 
 class DualLevel(Level):
-    """A computation by dual numbers. When it has ended, its tensors are their primals."""
+    """A computation on dual numbers. Afterwards, its tensors are reduced to their primals."""
 
     def lift(self, t):
         return Dual(self, t)
@@ -59,7 +59,7 @@ class DualLevel(Level):
     # ---- from outside, and back
 
     def make(self, primal, tangent):
-        """A tensor of this level."""
+        """Creates a dual tensor of this level."""
         return wrap(Dual(self, primal, tangent), primal.device)
 
     def primal(self, t):
@@ -81,7 +81,7 @@ class DualLevel(Level):
 
     def write(self, into, x):
         x = self.enter(x)
-        if not (isinstance(into, LevelArray) and into.level is self):  # x does not move: see prepare_write
+        if not (isinstance(into, LevelArray) and into.level is self):  # a plain tensor: see prepare_write
             return engine_of(into, x.value._a).write(into, x.value._a)
         super().write(into, x)
         if into.tangent is not None:
@@ -95,8 +95,8 @@ class DualLevel(Level):
             super().fill(Dual(self, into.tangent), 0)
 
     def prepare_write(self, t, arrays):
-        """Gives a tensor a tangent of zero, if it has none and what is written to it has one: through its base, of
-        which it may be a view."""
+        """Gives a tensor without tangent a zero tangent if the value written to it has one; for a view, gives it to the
+        base."""
         moves = [a.tangent for a in arrays if isinstance(a, Dual) and a.level is self and a.tangent is not None]
         if not moves:
             return
@@ -104,7 +104,7 @@ class DualLevel(Level):
         own = base._a.value if self.has(base) else plain(base)
         before = self.tangent(base)
         tangent = zeros_like(own) if before is None else before
-        for move in moves:  # which may differ from sample to sample where the tensor does not
+        for move in moves:  # may be batched where the tensor is not
             if isinstance(move._a, LevelArray):
                 tangent = move._a.level.like(move._a, tangent)
         if tangent is before:
@@ -117,7 +117,7 @@ class DualLevel(Level):
 
 
 def plain(t):
-    """A tensor over the memory of another, where that stands in the graph."""
+    """A tensor with the memory of another, at the same position in the graph."""
     other = share(object.__new__(Tensor), t)
     take_place(other, t)
     return other
@@ -129,7 +129,7 @@ def storage_like(t):
 
 
 def push(op, primals, tangents, out, settings):
-    """The tangents of an op's results; None for results that do not move."""
+    """The tangents of an op's results; None for those without."""
     from .jvps import jvp
 
     return jvp(op, primals, tangents, out, settings)

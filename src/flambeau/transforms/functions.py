@@ -1,4 +1,4 @@
-"""User-defined Functions under the transforms: their ``vmap`` and ``jvp``, or samples one by one."""
+"""User-defined Functions under transforms: by their ``vmap`` and ``jvp``, or sample by sample."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_PAIR = "Expected the vmap staticmethod of {name} to have two returns: output 
 
 
 class VmapInfo(NamedTuple):
-    """What the ``vmap`` of a Function receives."""
+    """The ``info`` argument of a Function's ``vmap``."""
 
     batch_size: int
     randomness: str
@@ -32,7 +32,7 @@ class VmapInfo(NamedTuple):
 
 
 def map_function(level, cls, args):
-    """The outputs of a Function on tensors of the level of a vmap."""
+    """Applies a Function to tensors of a vmap level."""
     entered = [level.enter(a) if isinstance(a, Tensor) else a for a in args]
     own = cls.vmap is not Function.vmap
     if own and cls.generate_vmap_rule:
@@ -48,7 +48,7 @@ def map_function(level, cls, args):
 
 
 def by_rule(level, cls, args, entered):
-    """By the ``vmap`` of the Function, which sees the tensors below, and where their samples are."""
+    """Calls the ``vmap`` of the Function with the tensors of the lower level and their batch dimensions."""
     dims = tuple([0 if isinstance(a, Tensor) and e.batched else None for a, e in zip(args, entered, strict=True)])
     values = [e.value if isinstance(a, Tensor) else a for a, e in zip(args, entered, strict=True)]
     with level.suspend():
@@ -70,7 +70,7 @@ def with_samples(level, t, dim):
 
 
 class JvpContext:
-    """The ctx that ``jvp`` gets: that of the call, with what ``save_for_forward`` kept."""
+    """The ctx that ``jvp`` receives: that of the call, plus what ``save_for_forward`` saved."""
 
     def __init__(self, ctx):
         self._ctx = ctx
@@ -84,7 +84,7 @@ class JvpContext:
 
 
 def push_function(level, cls, args):
-    """The outputs of a Function on dual tensors, by its ``jvp``."""
+    """Applies a Function to dual tensors, using its ``jvp``."""
     primals = [level.primal(a) for a in args]
     ctx, output = cls.call(primals)
     tangents = [level.tangent(a) if isinstance(a, Tensor) else None for a in args]

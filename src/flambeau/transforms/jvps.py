@@ -1,11 +1,10 @@
-"""How tangents go through ops: the Jacobian of an op times the tangents of its inputs.
+"""Forward mode: how ops propagate tangents (Jacobian-vector products).
 
-Ops declare their vjps only; see ``ops/``. A jvp comes from them, by the class of the op:
-
+Ops declare only vjps; see ``ops/``. Their jvps are derived by the class of the op:
 - a linear op maps tangents as it maps values;
-- an op that is linear in each input gives one term an input;
-- the Jacobian of a pointwise op is diagonal, and its own transpose: its vjp is its jvp;
-- any other vjp is linear in the gradient, so that the vjp *of the vjp* is the jvp.
+- a multilinear op contributes one term per input;
+- the Jacobian of a pointwise op is diagonal, hence symmetric: its vjp is its jvp;
+- any other vjp is linear in the gradient, so the vjp *of the vjp* is the jvp.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ LINEAR = names_in("""
     embedding unembedding avg_pool avg_pool_pull adaptive_avg_pool adaptive_avg_pool_pull max_unpool
     fft_c2c fft_r2c fft_c2r middle_scaled
 """)
-AT_ZERO = {"constant_pad": {"value": 0}, "shift": {"fill": 0}, "fill_diagonal": {"value": 0}}  # of affine ops
+AT_ZERO = {"constant_pad": {"value": 0}, "shift": {"fill": 0}, "fill_diagonal": {"value": 0}}  # affine ops
 
-# Ops that are linear in each of their inputs by itself; the bias of the last three stands alone.
+# Ops that are linear in each input separately; the bias of the last three is an additive term.
 MULTILINEAR = names_in("mul mm bmm matmul_batched matmul_folded mv vecmat dot vdot conv_weight linalg_cross")
 WITH_BIAS = names_in("linear input_product convolution convolution_transposed")
 
 
 def jvp(op, primals, tangents, out, settings):
-    """The tangents of the results of ``op(*primals)``, `out`; None where a result does not move."""
+    """The tangents of the results of ``op(*primals)``, `out`; None for results without tangent."""
     if not isinstance(out, tuple) and not is_inexact(out._a.dtype):
         return None
     if op.name in LINEAR:
@@ -57,7 +56,7 @@ def jvp(op, primals, tangents, out, settings):
 
 
 def linear(op, primals, tangents, settings):
-    """The op itself. Indices and masks stay; the other inputs do not move where they have no tangent."""
+    """Applies the op itself. Indices and masks are unchanged; missing tangents of other inputs are zero."""
     moved = []
     for i, (x, t) in enumerate(zip(primals, tangents, strict=True)):
         constant = i not in op.vjps if op.joint is None else op.variadic is None and not is_inexact(x._a.dtype)
@@ -114,7 +113,7 @@ def pointwise(op, primals, tangents, out, settings):
 
 
 def argument(op, getter, primals, out, settings, needs):
-    """What a vjp asks for by the name of a parameter."""
+    """The value of a parameter of a vjp, by name."""
     kind, where = getter
     if kind == "setting":
         return settings[where] if where in settings else op.defaults[where]
@@ -136,7 +135,7 @@ def shape_of(x):
 
 
 def transpose_twice(op, primals, tangents, out, settings):
-    """The vjp of the op's vjp, which is a linear function of the gradients of the results."""
+    """The vjp of the op's vjp, which is linear in the gradients of the results."""
     graph = bool(modes.grad) and any([isinstance(x, Tensor) and x._rg for x in (*primals, *tangents)])
     if not graph:
         primals = [detach_value(x) for x in primals]
@@ -163,27 +162,27 @@ def transpose_twice(op, primals, tangents, out, settings):
 
 
 def level_depth(tensors):
-    """The level on whose graph tensors are recorded."""
+    """The level in whose graph tensors are recorded."""
     level = level_of([t._a for t in tensors])
     return 0 if level is None else level.depth
 
 
 def detach_value(x):
-    """A tensor out of the graph of its level, but not out of those below."""
+    """Detaches a tensor from the graph of its level, but not from those below."""
     return share(object.__new__(Tensor), x) if isinstance(x, Tensor) else x
 
 
 def leaf_like(t):
-    """A gradient to differentiate by; whole numbers have none."""
+    """A gradient to differentiate with respect to; integer tensors have none."""
     t = detach_value(t)
     floating = is_inexact(t._a.dtype)
-    u = add(zeros_like(t), 1) if floating else zeros_like(t)  # at zero, vjps that ask for the sign have a kink
+    u = add(zeros_like(t), 1) if floating else zeros_like(t)  # nonzero: some vjps have a kink at 0
     u._rg = floating
     return u
 
 
 def pull(op, primals, out, settings, gradients, tangents):
-    """The vjps of an op on tensors, for the inputs that move."""
+    """Calls the vjps of an op on tensors, for the inputs that have tangents."""
     needs = tuple([t is not None for t in tangents])
     g = gradients if isinstance(out, tuple) and len(out) > 1 else gradients[0]
     if op.joint is not None:
@@ -198,7 +197,7 @@ def pull(op, primals, out, settings, gradients, tangents):
 
 
 def fit(g, x):
-    """A gradient in the shape and dtype of its input."""
+    """Reduces a gradient to the shape and dtype of its input."""
     if g._a.shape != x._a.shape:
         g = sum_to(g, tuple(x._a.shape))
     return g if g._a.dtype == x._a.dtype else cast(g, dtype=x._a.dtype)

@@ -1,4 +1,4 @@
-"""The levels of ``vmap``: tensors with a batch dimension that the mapped function does not see."""
+"""The levels of ``vmap``: tensors with a batch dimension that is hidden from the mapped function."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ SLOW = (
 
 
 class Batched(LevelArray):
-    """A tensor whose first dimension, if it is `batched`, counts the samples of a vmap. Without it, it is the same in
-    all samples."""
+    """A tensor whose first dimension, if `batched`, is the batch dimension of a vmap. Otherwise all samples share the
+    tensor."""
 
     __slots__ = ("batched",)
 
@@ -85,14 +85,14 @@ class VmapLevel(Level):
         return self.give(result, True)
 
     def give(self, result, batched):
-        """The results of an op below as arrays of this level."""
+        """Wraps the results of an op on the lower level in arrays of this level."""
         if isinstance(result, tuple):
             return tuple([Batched(self, t, batched) for t in result])
         return Batched(self, result, batched)
 
     @staticmethod
     def promote(operands):
-        """Operands without dimensions in the dtype in which all meet: below, their batch dimension would count."""
+        """Casts 0-dim operands to the common dtype: below, the batch dimension would raise their priority."""
         dtype = result_dtype([wrap(x) if isinstance(x, Batched) else x for x in operands]).np
         return [
             Batched(x.level, cast(x.value, dtype=dtype), x.batched)
@@ -130,11 +130,11 @@ class VmapLevel(Level):
     # ---- tensors from below
 
     def batch(self, t):
-        """A tensor from below, of which the first dimension counts the samples, as a tensor of this level."""
+        """Wraps a tensor of a lower level, whose first dimension is the batch dimension."""
         return wrap(Batched(self, t), t.device)
 
     def is_batched(self, t):
-        """Whether a tensor differs from sample to sample; also one of a level further in that stands for one here."""
+        """Whether a tensor is batched at this level; also for tensors of inner levels that wrap batched ones."""
         array = t._a
         while isinstance(array, LevelArray):
             if array.level is self:
@@ -143,7 +143,7 @@ class VmapLevel(Level):
         return False
 
     def spread(self, t):
-        """The tensor below, with its samples along the first dimension."""
+        """The wrapped tensor, with the batch dimension first."""
         return with_batch_dim(self.enter(t), self.size)
 
     def like(self, array, t):
@@ -158,7 +158,7 @@ class VmapLevel(Level):
 
     @contextlib.contextmanager
     def suspend(self):
-        """Inside, this level is not under way: what is done is done below it."""
+        """A context in which this level is inactive, to operate on the level below."""
         place = modes.levels.index(self)
         modes.levels.remove(self)
         try:
@@ -167,7 +167,7 @@ class VmapLevel(Level):
             modes.levels.insert(place, self)
 
     def stack_outputs(self, t, out_dim):
-        """A result of the mapped function, with the dimension of its samples at `out_dim`."""
+        """A result of the mapped function, with the batch dimension at `out_dim`."""
         a = t._a
         if isinstance(a, Batched) and a.level is self:
             value = with_batch_dim(a, self.size)
@@ -180,19 +180,19 @@ class VmapLevel(Level):
 
 
 def rule_of(op):
-    """The batching rule of an op; None where it is mapped sample by sample."""
+    """The batching rule of an op; None if it must be computed sample by sample."""
     from .batching import find_rule
 
     return find_rule(op)
 
 
 def with_batch_dim(x, size):
-    """The tensor behind an array, with the dimension of the samples in front."""
+    """The tensor of an array, with the batch dimension first."""
     return x.value if x.batched else expand(leading(x.value), shape=(size, *x.shape))
 
 
 def leading(t):
-    """A tensor with a dimension of one in front."""
+    """Adds a leading dimension of size one."""
     return basic_index(t, key=(None, ...), node="UnsqueezeBackward0")
 
 
@@ -205,7 +205,7 @@ def move_axis(t, source, to):
 
 
 def loop(op, operands, settings, size):
-    """An op without a batching rule: sample by sample."""
+    """Computes an op without a batching rule sample by sample."""
     warnings.warn(SLOW.format(op=op.name), UserWarning, stacklevel=2)
     results = [op.function(*[sample(x, i) for x in operands], **settings) for i in range(size)]
     if isinstance(results[0], tuple):
@@ -214,7 +214,7 @@ def loop(op, operands, settings, size):
 
 
 def sample(x, i):
-    """What an operand is in the i-th sample."""
+    """The i-th sample of an operand."""
     if not isinstance(x, Batched):
         return x
     return basic_index(x.value, key=(i, ...), node="SelectBackward0") if x.batched else x.value

@@ -24,3 +24,5 @@ __all__ = [
 ]
 
 _LRScheduler = LRScheduler  # the former name, still subclassed by older scripts
+
+_name_constructors(globals())

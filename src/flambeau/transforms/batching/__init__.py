@@ -1,11 +1,11 @@
-"""Batching rules: how an op is computed for all samples of a vmap at once.
+"""Batching rules: how to compute an op for all samples of a vmap at once.
 
-A rule is ``rule(op, operands, settings, size)``. The operands are Batched arrays (at least one with a batch dimension,
-which is the first one of its tensor), numbers and None. It returns the op's result for all samples, a tensor with the
-batch dimension in front, or a tuple of such.
+A rule is ``rule(op, operands, settings, size)``. The operands are Batched arrays (at least one of them with a batch
+dimension, which comes first), numbers and None. It returns the op's result for all samples: a tensor with the batch
+dimension first, or a tuple of such.
 
-Most ops belong to a class of ops with one rule, in ``classes.py``; the others have rules of their own, by family. An
-op that is in none of the tables is mapped sample by sample, and warns.
+Most ops belong to a class with a common rule, in ``classes.py``; the others have their own rules, by family. Ops in
+none of the tables are computed sample by sample, with a warning.
 """
 
 from __future__ import annotations
@@ -24,6 +24,6 @@ RULES = CLASSES | SHAPE | MATMUL | CONV | INDEX | LINALG | LOSS | NORMALIZATION 
 
 
 def find_rule(op):
-    """The rule of an op, None if it has none. Pointwise kernels need no row in a table."""
+    """The rule of an op, None if it has none. Pointwise kernels need no table entry."""
     rule = RULES.get(op.name)
     return aligned if rule is None and op.by_element else rule

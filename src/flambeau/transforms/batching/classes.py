@@ -1,4 +1,4 @@
-"""Batching rules for classes of ops: what they do with the dimensions of their operands decides."""
+"""Batching rules for classes of ops, by how they treat the dimensions of their operands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..vmap import Batched, loop, with_batch_dim
 
 
 def after_batch(axis, rank):
-    """An axis, several, or None for all, where the batch dimension has come in front of `rank` others."""
+    """Shifts an axis, several, or None for all, by the batch dimension in front of `rank` others."""
     if axis is None:
         return tuple(range(1, rank + 1))
     if isinstance(axis, tuple | list):
@@ -30,7 +30,7 @@ MOVES = {
 
 
 def move_settings(settings, rank, size):
-    """The settings of an op where a batch dimension has come in front of `rank` others."""
+    """The settings of an op, adjusted to a batch dimension in front of `rank` others."""
     return {name: MOVES[name](value, rank, size) if name in MOVES else value for name, value in settings.items()}
 
 
@@ -38,7 +38,7 @@ def move_settings(settings, rank, size):
 
 
 def align(x, rank):
-    """The tensor of an operand such that it broadcasts: with its batch dimension in front of `rank` others."""
+    """The tensor of an operand, reshaped to broadcast: with its batch dimension in front of `rank` others."""
     if not isinstance(x, Batched):
         return x
     missing = rank - len(x.shape)
@@ -48,22 +48,22 @@ def align(x, rank):
 
 
 def rank_of(operands):
-    """The most dimensions that an operand has within a sample."""
+    """The largest number of dimensions of a sample of any operand."""
     return max([len(x.shape) for x in operands if isinstance(x, Batched)])
 
 
 def spread(x, size):
-    """The tensor of an operand with the batch dimension, also if it is the same in all samples."""
+    """The tensor of an operand with the batch dimension, expanded if it is unbatched."""
     return with_batch_dim(x, size) if isinstance(x, Batched) else x
 
 
 # ---- the rules
 
-NEW_DIM = ("stack", "unsqueeze")  # their axis is one of the result
+NEW_DIM = ("stack", "unsqueeze")  # their axis refers to the result
 
 
 def aligned(op, operands, settings, size):
-    """Ops whose operands broadcast, over all dimensions or over all but the last ones."""
+    """Ops whose operands broadcast, over all dimensions or all but the last ones."""
     rank = rank_of(operands)
     if settings:
         settings = move_settings(settings, rank, size)
@@ -71,7 +71,7 @@ def aligned(op, operands, settings, size):
 
 
 def along(op, operands, settings, size):
-    """Ops whose settings say along which dimensions they work; the operands have the same ones."""
+    """Ops with an axis setting, whose operands have the same dimensions."""
     rank = rank_of(operands)
     tensors = [spread(x, size) for x in operands]
     if rank == 0 and settings.get("axis") not in (None, ()) and op.name not in NEW_DIM:
@@ -80,7 +80,7 @@ def along(op, operands, settings, size):
 
 
 def without_dims(op, tensors, settings, size):
-    """``along`` for samples without dimensions, which count as one dimension of one element."""
+    """``along`` for 0-dim samples, which are treated as vectors of one element."""
     tensors = [basic_index(t, key=(..., None), node="UnsqueezeBackward0") if hasattr(t, "dtype") else t
                for t in tensors]
     result = op.function(*tensors, **move_settings(settings, 1, size))
@@ -88,19 +88,19 @@ def without_dims(op, tensors, settings, size):
 
 
 def drop_dim(t):
-    """A result without the dimension that ``without_dims`` has put in, if it still has it."""
+    """Removes the dimension added by ``without_dims`` from a result, if present."""
     shape = t._a.shape
     return reshape(t, shape=(shape[0], *shape[2:])) if len(shape) > 1 else t
 
 
 def scattered(op, operands, settings, size):
-    """``along`` for reads and writes at indices, where tensors with and without dimensions can meet."""
+    """``along`` for gathers and scatters, where 0-dim and other tensors may mix."""
     ranks = {len(x.shape) for x in operands if isinstance(x, Batched)}
     return (loop if len(ranks) > 1 or settings.get("shape") == () else along)(op, operands, settings, size)
 
 
 def flattened(op, operands, settings, size):
-    """``along`` for ops that take None for all dimensions only as one flat dimension."""
+    """``along`` for ops that treat axis None as flattening."""
     (x,) = operands
     if settings["axis"] is not None:
         return along(op, operands, settings, size)
@@ -110,18 +110,18 @@ def flattened(op, operands, settings, size):
 
 
 def trailing(op, operands, settings, size):
-    """Ops on the last dimensions, matrices mostly, of which operands may have any number in front."""
+    """Ops on the last dimensions, mostly matrices, with any number of leading dimensions."""
     return op.function(*[spread(x, size) for x in operands], **settings)
 
 
 def folded(op, operands, settings, size):
-    """Ops whose first dimension counts samples anyway: there is more of them."""
+    """Ops whose first dimension is a batch dimension anyway, which is enlarged."""
     result = op.function(*[fold(x, size) for x in operands], **settings)
     return tuple([unfold(t, size) for t in result]) if isinstance(result, tuple) else unfold(result, size)
 
 
 def fold(x, size):
-    """The tensor of an operand with the batch dimension and the first one of the samples as one."""
+    """The tensor of an operand with the batch dimension folded into its first dimension."""
     if not isinstance(x, Batched):
         return x
     return reshape(with_batch_dim(x, size), shape=(size * x.shape[0], *x.shape[1:]))
@@ -142,7 +142,7 @@ def table(rule, names):
     return dict.fromkeys(names_in(names), rule)
 
 
-# Pointwise ops that are more than a kernel.
+# Pointwise ops that are not a single kernel.
 POINTWISE = names_in("""
     isposinf isneginf isclose conj real imag complex polar angle keep where clamp clamp_numbers heaviside
     nan_to_num add_scaled sub_scaled rsub nextafter lerp addcmul addcdiv round_decimals frac rsqrt square

@@ -1,7 +1,7 @@
 """Batching rules of convolutions.
 
-Where the weight is the same for all samples of the vmap, they are more samples of one convolution. Where it is not,
-they are groups of channels: each sees its own channels only.
+If all samples of the vmap share the weight, they are folded into the batch of one convolution. Otherwise they become
+groups of channels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .classes import aligned, fold, unfold
 
 
 def into_channels(x, size):
-    """The samples of the vmap as groups of channels: ``(B, N, C, ...)`` as ``(N, B * C, ...)``."""
+    """Folds the samples of the vmap into channels: ``(B, N, C, ...)`` to ``(N, B * C, ...)``."""
     n, channels, *rest = x.shape
     return reshape(move_axis(with_batch_dim(x, size), 0, 1), shape=(n, size * channels, *rest))
 
@@ -43,7 +43,7 @@ def convolution(op, operands, settings, size):
 
 
 def along_channels(bias, y):
-    """A vector of channels such that it broadcasts against y."""
+    """Reshapes a per-channel vector to broadcast against y."""
     ones = [1] * (len(y.shape) - 2)
     return Batched(bias.level, reshape(bias.value, shape=(*bias.value._a.shape, *ones)), bias.batched)
 

@@ -1,7 +1,7 @@
-"""Batching rules of reads and writes by index.
+"""Batching rules of indexing.
 
-Where indices differ from sample to sample, or would stand apart, the batch dimension is indexed too: by the number of
-the sample. What is read then has the batch dimension in front, that of the indices next, and the rest behind.
+If indices are batched, or not adjacent, the batch dimension is indexed too, by the sample number. The result of a
+read then has the batch dimension first, followed by those of the indices and the rest.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def refuse(op, operands, settings, size):
 
 
 class Places:
-    """How the batch dimension is indexed: by the number of the sample."""
+    """Index tensors extended by an index of the batch dimension."""
 
     def __init__(self, indices, dims, size):
         if any([i.dtype.kind == "b" and i.batched for i in indices]):
@@ -49,23 +49,23 @@ class Places:
         number = wrap(np.arange(size).reshape(size, *[1] * self.rank))
         self.indices = (number, *[align(i, self.rank) for i in shared])
         adjacent = dims == tuple(range(dims[0], dims[0] + len(dims)))
-        self.first = dims[0] if adjacent else 0  # where the dimensions of the indices stand in a sample
+        self.first = dims[0] if adjacent else 0  # the position of the index dimensions in a sample
 
     def order(self, ndim):
-        """The dimensions of what was read, in the order that a sample has them in."""
+        """The permutation from a read result to the order of dimensions in a sample."""
         read = range(1, 1 + self.rank)
         rest = range(1 + self.rank, ndim)
         return 0, *rest[:self.first], *read, *rest[self.first:]
 
     def from_samples(self, t):
-        """What belongs at the indices, as the samples have it, in the order in which it is read."""
+        """Permutes values to be written from the order in a sample to that of a read."""
         order = self.order(t._a.ndim)
         inverse = [order.index(i) for i in range(len(order))]
         return permute(t, axes=tuple(inverse))
 
 
 def whole_numbers(indices, dims):
-    """Indices among which masks, which are the same in all samples, have become whole numbers."""
+    """Indices with masks, which are the same in all samples, converted to integers."""
     found, places = [], []
     for i, d in zip(indices, dims):
         if i.dtype.kind == "b":
@@ -129,12 +129,12 @@ def index_select(op, operands, settings, size):
 
 
 def change_along(op, operands, settings, size):
-    """``index_add``, ``index_copy``, ``index_fill``: as they are, where all samples share the index."""
+    """``index_add``, ``index_copy``, ``index_fill``: unchanged if all samples share the index."""
     x, source, i = operands
     if i.batched or not x.shape:
         return loop(op, operands, settings, size)
     source = spread(source, size) if op.name != "index_fill" else source
-    if isinstance(source, Batched):  # the value of index_fill
+    if isinstance(source, Batched):  # for index_fill, a value
         if source.batched:
             return loop(op, operands, settings, size)
         source = source.value
@@ -156,7 +156,7 @@ def embedding(op, operands, settings, size):
 
 
 def of_sample(i, count, size):
-    """Indices into the tables of all samples, one below the other, each with `count` rows."""
+    """Offsets indices into the concatenated tables of all samples, each with `count` rows."""
     start = np.arange(size).reshape(size, *[1] * len(i.shape)) * count
     return add(with_batch_dim(i, size), wrap(start))
 

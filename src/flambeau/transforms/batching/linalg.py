@@ -1,4 +1,4 @@
-"""Batching rules of matrix functions that fit no class."""
+"""Batching rules of matrix functions outside the classes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .classes import align, rank_of
 
 
 def solve(op, operands, settings, size):
-    """Matrices and right-hand sides broadcast; whether it worked is reported for each matrix."""
+    """Matrices and right-hand sides broadcast; success is reported per matrix."""
     matrix, right = operands
     rank = rank_of(operands)
     wide = Batched(matrix.level, with_batch_dim(matrix, size))

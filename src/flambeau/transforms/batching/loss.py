@@ -1,4 +1,4 @@
-"""Batching rules of losses: computed for each element, then reduced within each sample."""
+"""Batching rules of losses: computed per element, then reduced within each sample."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .classes import aligned, fold, table
 
 
 def reduce_samples(t, reduction):
-    """A loss for each element, reduced within each sample."""
+    """Reduces an elementwise loss within each sample."""
     if reduction == "none":
         return t
     axes = tuple(range(1, t._a.ndim))
@@ -19,7 +19,7 @@ def reduce_samples(t, reduction):
 
 
 def elementwise(op, operands, settings, size):
-    """Losses that add up differences of elements."""
+    """Losses that are sums of elementwise terms."""
     each = aligned(op, operands, settings | {"reduction": "none"}, size)
     return reduce_samples(each, settings["reduction"])
 
@@ -28,12 +28,12 @@ def elementwise(op, operands, settings, size):
 
 
 def targets(target, size):
-    """The tensor of the targets of all samples; a target alone is a sample of the loss already."""
+    """The targets of all samples as one batch; a single target already is a sample."""
     return fold(target, size) if target.shape else with_batch_dim(target, size)
 
 
 def within(t, target, size):
-    """Of each target something, by samples of the vmap."""
+    """Restores the batch dimension of a per-target result."""
     return reshape(t, shape=(size, *target.shape))
 
 

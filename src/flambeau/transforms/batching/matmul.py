@@ -1,4 +1,4 @@
-"""Batching rules of products. Where one operand is the same in all samples, they are one product of larger matrices."""
+"""Batching rules of products. If one operand is unbatched, the samples are folded into a single larger product."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .classes import align, aligned, rank_of
 
 
 def matmul(op, operands, settings, size):
-    """Matrices, or batches of them, that broadcast."""
+    """Matrices or batches of matrices, which broadcast."""
     x, y = operands
     if not y.batched and len(y.shape) == 2:
         return ops.matmul_folded(x.value, y.value)
@@ -63,7 +63,7 @@ PRODUCTS = {"addmm": matmul, "addmv": mv, "baddbmm": matmul, "addbmm": sum_of_bm
 def add_product(op, operands, settings, size):
     x, a, b = operands
     beta, alpha = settings["beta"], settings["alpha"]
-    if not (a.batched or b.batched):  # all samples share the product
+    if not (a.batched or b.batched):  # the product is unbatched
         zeros = zeros_like(x.value[0])
         product = Batched(a.level, op.function(zeros, a.value, b.value, beta=0, alpha=alpha), False)
     else:

@@ -1,4 +1,4 @@
-"""Batching rules of normalisations. Weights that differ from sample to sample are applied after the normalisation."""
+"""Batching rules of normalizations. Batched weights are applied after the normalization."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .conv import into_channels, out_of_channels
 
 
 def is_shared(x):
-    """Whether all samples have the same weight."""
+    """Whether the weight is unbatched."""
     return x is None or not x.batched
 
 
@@ -26,7 +26,7 @@ def scale_shift(y, weight, bias, of_weight, size):
 
 
 def apart(normalize, layout):
-    """The rule of an op ``(x, weight, bias, ...)`` that `normalize` computes for weights that all samples share."""
+    """The rule of an op ``(x, weight, bias, ...)``, where `normalize` handles unbatched weights."""
 
     def rule(op, operands, settings, size):
         x, weight, bias, *statistics = operands
@@ -57,7 +57,7 @@ def group_norm(op, operands, settings, size):
 
 
 def batch_norm(op, operands, settings, size):
-    """Each sample of the vmap has statistics of its own: its channels are other channels."""
+    """Every sample of the vmap has its own statistics: the samples are folded into channels."""
     x, weight, bias = operands
     weight, bias = repeat(weight, size), repeat(bias, size)
     y, mean, var = op.function(into_channels(x, size), weight, bias, **settings)
@@ -74,7 +74,7 @@ def batch_norm_inference(op, operands, settings, size):
 
 
 def repeat(x, size):
-    """A vector of channels for the channels of all samples."""
+    """Repeats a per-channel vector for the channels of all samples."""
     return None if x is None else fold(x, size)
 
 

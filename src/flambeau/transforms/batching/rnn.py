@@ -1,15 +1,15 @@
-"""Batching rules of recurrent layers: with shared weights, the samples of the vmap are more sequences."""
+"""Batching rules of recurrent layers: with unbatched weights, the samples are folded into the sequences."""
 
 from __future__ import annotations
 
 from ...ops.shape import reshape
 from ..vmap import Batched, loop, move_axis, with_batch_dim
 
-STATES = ("h", "c")  # inputs of which each sequence has one, without a dimension for time
+STATES = ("h", "c")  # inputs per sequence, without a time dimension
 
 
 def recurrent(axis):
-    """The rule of an op whose inputs and results have the sequences along `axis`; in its states they come first."""
+    """The rule of an op with the sequences along `axis` of inputs and outputs; states have them first."""
 
     def rule(op, operands, settings, size):
         names = dict(zip(op.inputs, operands, strict=True))
@@ -32,7 +32,7 @@ def value_of(x):
 
 
 def fold_at(x, axis, size):
-    """The tensor of an operand with the samples of the vmap joined to the dimension `axis`."""
+    """The tensor of an operand with the batch dimension folded into the dimension `axis`."""
     if x is None:
         return None
     shape = list(x.shape)

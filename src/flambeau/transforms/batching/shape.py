@@ -1,4 +1,4 @@
-"""Batching rules of views, copies and moves that fit no class."""
+"""Batching rules of views, copies and moves outside the classes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def squeeze(op, operands, settings, size):
 
 
 def median(op, operands, settings, size):
-    """The median of all elements: of one dimension, all of them in it."""
+    """The median of all elements: of the flattened sample."""
     (x,) = operands
     flat = shape.reshape(x.value, shape=(size, x.size))
     return {"median": median_dim, "nanmedian": nanmedian_dim}[op.name](flat, axis=1, keepdims=False)[0]
@@ -74,7 +74,7 @@ def sum_repeats(op, operands, settings, size):
 
 
 def copy(op, operands, settings, size):
-    """Copies in a memory format: that of the samples is not kept."""
+    """Copies to a memory format, which is not kept for the samples."""
     (x,) = operands
     if "dtype" in settings:
         return shape.cast(x.value, dtype=settings["dtype"]) if x.dtype != settings["dtype"] else shape.clone(x.value)
@@ -93,7 +93,7 @@ def copy_in_layout(op, operands, settings, size):
 
 
 def write_slices(op, operands, settings, size):
-    """x with a value in the place of one of its views: the view is taken of a copy, and written to."""
+    """x with a view of it replaced by a value: writes to the view of a copy."""
     x, value = operands
     if any([step.spec.copies for step, _, _ in settings["chain"]]):
         return loop(op, operands, settings, size)
