@@ -952,6 +952,25 @@ def attributes_by_another_way():
 
 
 @probe
+def attribute_of_a_number():
+    class Rate(float):
+        pass
+
+    rates = [Rate(1.0)]
+    rates[0].scale = 1
+    return lambda: rates[0] * rates[0].scale, lambda: setattr(rates[0], "scale", 5)
+
+
+@probe
+def attribute_of_a_string():
+    class Name(str):
+        rate = 1
+
+    names = {"a": Name("a")}
+    return lambda: names["a"].rate, lambda: setattr(names["a"], "rate", 5)
+
+
+@probe
 def cached_property():
     class Config:
         value = 1

@@ -12,7 +12,7 @@ from .. import _dtypes
 from .._modes import modes
 from .._precision import precision
 from ..engines import TRACED, is_traced_error
-from ._pytree import flatten
+from ._pytree import containers_of, flatten
 from ._stack import split, stack_results
 
 log = logging.getLogger("flambeau.compiler")
@@ -73,19 +73,18 @@ class Compiled:
         if not self.was_called:
             self.was_called = True
             return self.function(*args, **kwargs)
-        tensors = []
-        key = key_of((args, kwargs), tensors)
-        reasons = []
-        program = self.find(key, tensors, reasons)
+        tensors, containers, reasons = [], containers_of(args, kwargs), []
+        key = key_of((args, kwargs), tensors, containers)
+        program = self.find(key, tensors, containers, reasons)
         if program is not None:
-            return program.run(tensors, (args, kwargs))
+            return program.run(tensors, containers)
         reasons.append(NEW_KIND_OF_CALL if self.programs else SECOND_CALL)
         return self.compile(key, reasons[0], args, kwargs, tensors)
 
-    def find(self, key, tensors, reasons):
+    def find(self, key, tensors, containers, reasons):
         """A program for a call, or None; `reasons` then say why those that might have served do not."""
         for program in self.programs.get(key, ()):
-            why = program.mismatch(tensors)
+            why = program.mismatch(tensors, containers)
             if why is None:
                 return program
             reasons.append(why)
@@ -99,9 +98,9 @@ class Compiled:
         """
         tensors = []
         steps = split(flatten((args, kwargs), tensors), tensors)
-        first = []
-        key = key_of(steps[0], first)
-        program = None if modes.tracer.active or modes.watched else self.find(key, first, [])
+        first, containers = [], containers_of(*steps[0])
+        key = key_of(steps[0], first, containers)
+        program = None if modes.tracer.active or modes.watched else self.find(key, first, containers, [])
         if len(steps) > 1 and program is not None and program.loop is not None:
             return program.loop.run(tensors, len(steps), first)
         return stack_results(self.name, [self(*own, **named) for own, named in steps])
@@ -138,7 +137,7 @@ class Compiled:
         if program.guards.volatile is not None:
             why = program.guards.volatile
             self.run_eagerly(why)
-        result = program.run(tensors, (args, kwargs))
+        result = program.run(tensors, containers_of(args, kwargs))
         if program.error is not None:
             raise program.error
         self.programs.setdefault(key, []).insert(0, program)
@@ -187,11 +186,11 @@ def user_line(traceback):
     return found
 
 
-def key_of(call, tensors):
+def key_of(call, tensors, containers):
     """By which calls are of one kind; the tensors among the arguments are appended to `tensors`."""
     nest = flatten(call, tensors)
     settings = modes.grad, _dtypes.get_default_dtype(), precision.key, modes.autocast and modes.autocast.key
-    return (nest, *[signature(t) for t in tensors], sharing(tensors), *settings)
+    return (nest, *[signature(t) for t in tensors], sharing(tensors), sharing(containers), *settings)
 
 
 def signature(t):
@@ -200,7 +199,7 @@ def signature(t):
     return type(t), t.device, a.dtype, a.shape, flag, t._node is None, t.stride(), extra
 
 
-def sharing(tensors):
-    """Which of the tensors are the same."""
+def sharing(things):
+    """Which of the tensors, or containers, are the same."""
     first = {}
-    return tuple([first.setdefault(id(t), nr) for nr, t in enumerate(tensors)])
+    return tuple([first.setdefault(id(x), nr) for nr, x in enumerate(things)])

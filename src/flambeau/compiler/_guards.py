@@ -114,6 +114,8 @@ class Guards:
         self.places = {}  # id of a tensor -> its place, while the program is compiled
         for t, requires_grad, places in watch.tensors.values():
             self.place_tensor(t, requires_grad, places)
+        self.shared = watch.shared_arguments  # containers among the arguments that were reached otherwise too
+        self.outside = {id(c) for c in self.shared.values()} | {id(c.container) for c, _ in self.containers}
         self.inputs = frozenset()  # ids of the places of tensors whose kinds somebody else compares, too
         self.fast = None
 
@@ -154,8 +156,16 @@ class Guards:
         """What has changed at the places of tensors, in words; None if nothing has."""
         return next((reason for guard in self.kinds if (reason := guard.mismatch()) is not None), None)
 
-    def mismatch(self, arguments):
-        """What has changed since, in words; None if nothing has."""
+    def mismatch(self, arguments, containers):
+        """What has changed since, in words; None if nothing has.
+
+        Args:
+            arguments: the tensors among the arguments of the call.
+            containers: the containers among them.
+        """
+        for nr, container in enumerate(containers):
+            if self.shared.get(nr) is not (container if id(container) in self.outside else None):
+                return "a container among the arguments is reached in other ways"
         if self.fast is None or not self.fast.holds():
             for guard in self.values:
                 reason = guard.mismatch()

@@ -17,12 +17,11 @@ import types
 import numpy as np
 
 from .._tensor import Tensor
-from ..nn.modules.module import Module
 from ._compiled import Compiled
 from ._contents import CONTAINERS, Contents, TupleForm, is_plain_tuple, refill
 from ._floats import TracedFloat
 from ._places import Argument, ClassItem, ClosureCell, Gradient, Item, Part, Place
-from ._pytree import LARGE, PLAIN, ArgumentContainer, Identity, containers_in
+from ._pytree import LARGE, PLAIN, ArgumentContainer, Identity, containers_of
 from ._trust import (
     CONFIGURATION,
     IMPURE_CLASS,
@@ -97,7 +96,9 @@ class Notes:
         self.namespaces = {}  # id -> class of the user's or foreign module that some code reads from
         self.patches = None  # on classes, while the trace runs
         self.volatile = None  # why no program is valid for the next call
-        self.argument_containers = [Contents(c) for c in containers_in(call, [])]
+        self.argument_containers = [Contents(c) for c in containers_of(*call)]
+        self.shared_arguments = {}  # those of them that are reached in another way too, by number
+        self.reached = {}  # id -> object of a class that is watched
         self.created.update((id(c.container), c.container) for c in self.argument_containers)
 
     def restore(self):
@@ -128,10 +129,6 @@ class Notes:
                 return ArgumentContainer(nr)
         is_watched = id(value) in self.contents or id(value) in self.objects
         return Identity(value) if is_watched and not self.is_exchangeable(value) else None
-
-    def is_new(self, value):
-        """Whether a value is an object of the user's that the function has created."""
-        return id(value) in self.created and is_users(type(value)) and not isinstance(value, (*CONTAINERS, Module))
 
     def make_volatile(self, reason):
         self.volatile = self.volatile or reason
@@ -181,9 +178,12 @@ class Notes:
             place: where it was found, if there may be something else later.
         """
         kind = type(value)
-        if issubclass(kind, (Tensor, TracedFloat)) or id(value) in self.created:
+        if issubclass(kind, (Tensor, TracedFloat)):
             return
-        if issubclass(kind, CONTAINERS):
+        if id(value) in self.created:
+            found = enumerate(self.argument_containers)
+            self.shared_arguments |= {nr: value for nr, contents in found if contents.container is value}
+        elif issubclass(kind, CONTAINERS):
             self.note_container(value, label, place)
         elif issubclass(kind, types.FunctionType):
             self.note_function(value)
@@ -196,8 +196,10 @@ class Notes:
             self.note_value(vars(value), label)
         elif advances(value):
             self.make_volatile(ITERATOR.format(label=label))
-        elif not is_constant(value) and not self.can_watch(kind):
-            self.make_volatile(UNKNOWN.format(label=label, kind=kind.__qualname__))
+        elif not is_constant(value):
+            self.reached[id(value)] = value
+            if not self.can_watch(kind):
+                self.make_volatile(UNKNOWN.format(label=label, kind=kind.__qualname__))
 
     def can_watch(self, cls):
         """Whether all that an object of a class holds is watched from now on."""

@@ -7,6 +7,7 @@ import collections
 import contextlib
 import dis
 import enum
+import itertools
 import logging
 import sys
 import types
@@ -159,10 +160,17 @@ class NamesOf:
             if instruction.opname in kinds:
                 kinds[instruction.opname].add(instruction.argval)
         self.reads = set(code.co_names)
+        self.compares_objects = compares_objects(code)
         self.is_dynamic = not _DYNAMIC.isdisjoint(code.co_names)
         if self.is_dynamic:
             self.reads |= {c for c in code.co_consts if type(c) is str and c.isidentifier()}
         self.inspections = paths_inspected(code)
+
+
+def compares_objects(code):
+    """Whether a code says ``x is y`` where neither is a constant."""
+    instructions = [*dis.get_instructions(code)]
+    return any(i.opname == "IS_OP" and before.opname != "LOAD_CONST" for before, i in itertools.pairwise(instructions))
 
 
 def paths_inspected(code):

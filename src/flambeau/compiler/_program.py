@@ -25,7 +25,7 @@ from ._inputs import TensorInputs, signature
 from ._lifted import NO_HOOKS, XLA, Lifted, RandomDraw, hooks_of, slot_a, slot_grad, slot_hooks
 from ._loop import Loop
 from ._places import MISSING, PlaceList
-from ._pytree import containers_in, unflatten
+from ._pytree import unflatten
 from ._recording import Recording
 from ._records import (
     DRAW,
@@ -133,8 +133,10 @@ class Program:
         self.pick_owners = picker([x.nr for x in self.new_grads])
         self.removes_grads = not all([x.is_tensor for x in self.new_grads])
         self.float_outputs = [] if trace.floats is None else trace.floats.outputs
+        compared = trace.watch.tensors.values() if trace.watch.compares_tensors else ()
+        distinct = [number_of(find(t)) for t, *_ in compared]
+        self.distinct, self.pick_distinct = len(distinct), picker(distinct)
         self.on_device = {i for i in self.tensor_indices if self.inputs[i].signature[1] is not CPU}
-        self.takes_containers = bool(trace.watch.argument_containers)
         self.guards.inputs = frozenset([id(self.inputs[i].place) for i in self.tensor_indices])
         self.guards.resolve()
         trace.release()
@@ -173,12 +175,14 @@ class Program:
 
     # ---- whether it can be run
 
-    def mismatch(self, arguments):
+    def mismatch(self, arguments, containers):
         """What keeps the program from being run with these arguments, in words; None if nothing does."""
-        reason = self.guards.mismatch(arguments)
+        reason = self.guards.mismatch(arguments, containers)
         if reason is not None:
             return reason
         found = self.find(arguments)
+        if self.distinct and len({*map(id, self.pick_distinct(found))}) < self.distinct:
+            return "two tensors are the same that were not"
         reason = self.tensor_inputs.mismatch(found[:len(self.tensor_indices)])
         if reason is not None:
             return self.guards.tensor_mismatch() or reason
@@ -203,7 +207,7 @@ class Program:
 
     # ---- running
 
-    def run(self, arguments, call):
+    def run(self, arguments, containers):
         """The result of the function for these arguments, with everything it changes changed."""
         found = self.gather(arguments)
         for i, compute in self.computations:
@@ -212,9 +216,9 @@ class Program:
             x.value = x.compute()
         self.partition.compile_forward()
         with uninterrupted():  # halfway it has taken the memory of what it did not replace yet
-            return self.run_on(*found, arguments, call)
+            return self.run_on(*found, arguments, containers)
 
-    def run_on(self, tensors, arrays, owners, arguments, call):
+    def run_on(self, tensors, arrays, owners, arguments, containers):
         """Runs the program on what ``gather`` has found."""
         blank = []
         if self.device is not CPU:
@@ -237,7 +241,7 @@ class Program:
         if modes.grad:
             self.record(outputs, tensors, saved)
         outputs += [self.take(x, arguments, outputs) for x in self.aliases]
-        return self.finish(self.pick_results(outputs), owners, call)
+        return self.finish(self.pick_results(outputs), owners, containers)
 
     def gather(self, arguments):
         """(the tensors of all inputs, their arrays, None for other inputs; the tensors that get a new gradient)"""
@@ -357,9 +361,9 @@ class Program:
         for nr in self.retains_grad:
             outputs[nr].retain_grad()
 
-    def finish(self, results, owners, call):
+    def finish(self, results, owners, containers):
         """Sets and accumulates what the function does; returns its result."""
-        tensors, containers = iter(results), containers_in(call, []) if self.takes_containers else ()
+        tensors = iter(results)
         result = unflatten(self.tree, tensors, containers)
         for x in self.assignments:
             x.place.put(MISSING if x.tree is MISSING else unflatten(x.tree, tensors, containers))

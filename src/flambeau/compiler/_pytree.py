@@ -114,8 +114,6 @@ def flatten(value, tensors, stand_in=lambda value: None):
         return TENSOR
     if kind in PLAIN:
         return Constant(kind, value, repr(value)) if kind in NUMBERS and value == 0 else Constant(kind, value)
-    if kind is np.ndarray or isinstance(value, np.generic):
-        return ArrayValue(value) if value.nbytes <= LARGE else Unequal(value)
     if kind is slice:
         parts = (value.start, value.stop, value.step)
         return Tree(kind, (), tuple([flatten(v, tensors, stand_in) for v in parts]))
@@ -124,6 +122,8 @@ def flatten(value, tensors, stand_in=lambda value: None):
     found = stand_in(value)
     if found is not None:
         return found
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return Unequal(value) if value.nbytes > LARGE or value.dtype.hasobject else ArrayValue(value)
     if isinstance(value, tuple | list | set | frozenset | collections.deque):
         children, attributes = [flatten(v, tensors, stand_in) for v in value], vars_of(value)
         if not attributes:
@@ -198,12 +198,19 @@ def rebuild(value, names, children):
     return new
 
 
+def containers_of(args, kwargs):
+    """The containers among the arguments of a call that can be changed."""
+    return containers_in((args, *kwargs.values()), [])
+
+
 def containers_in(value, found):
     """Appends the containers in `value` that can be changed, in the order in which they are met."""
     if isinstance(value, Tensor) or type(value) in PLAIN:
         return found
     if isinstance(value, dict):
         parts = value.values()
+    elif isinstance(value, np.ndarray):
+        parts = ()
     elif isinstance(value, tuple | list | set | collections.deque):
         parts = value
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):

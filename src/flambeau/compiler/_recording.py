@@ -8,15 +8,21 @@ from .._device import CPU
 from .._tensor import LEAF, wrap
 from ..autograd.engine import Pass
 from ..engines._views import is_index_array, value_of, with_key
-from ._compiled import UsersError, is_missing_from_tracer
+from ._compiled import EagerOnly, UsersError, is_missing_from_tracer
+from ._created import attributes_of, is_new, is_unrepeatable
 from ._floats import TracedFloat
 from ._lifted import XLA, chain_of
 from ._places import MISSING
-from ._pytree import CopyOf, Tree, flatten
+from ._pytree import CopyOf, Tree, flatten, opaque_leaves
 from ._records import ComputedIndex
 from ._segment import Layout, Partition, on_cpu
 from ._trace import Trace
 from ._watch import without_profile
+
+CREATED = (
+    "it creates a {kind} that it returns or sets, of which a program cannot create another one. Return tensors, "
+    "containers of them, or objects of classes of yours"
+)
 
 
 class Recording:
@@ -132,7 +138,11 @@ class Recording:
         self.strides = [None if t.is_contiguous() else t.stride() for t in self.outputs]
 
     def flatten(self, value):
-        return flatten(value, self.results, self.stand_in)
+        tree, watch = flatten(value, self.results, self.stand_in), self.trace.watch
+        lost = [x for x in opaque_leaves(tree) if watch.volatile is None and is_unrepeatable(watch, x)]
+        if lost:
+            raise EagerOnly(CREATED.format(kind=type(lost[0]).__qualname__), has_begun=False)
+        return tree
 
     def stand_in(self, value):
         """What stands for a container from outside, or for an object that the function has created; None for others."""
@@ -140,9 +150,10 @@ class Recording:
             return self.trace.floats.output(value)
         watch = self.trace.watch
         found = watch.stand_in(value)
-        if found is None and watch.is_new(value) and id(value) not in self.flattened_ids:
+        if found is None and is_new(watch, value) and id(value) not in self.flattened_ids:
             self.flattened_ids.add(id(value))
-            found = Tree(CopyOf(value), tuple(vars(value)), tuple([self.flatten(v) for v in vars(value).values()]))
+            attributes = attributes_of(value)
+            found = Tree(CopyOf(value), tuple(attributes), tuple([self.flatten(v) for v in attributes.values()]))
         return found
 
     def is_inside(self, t):

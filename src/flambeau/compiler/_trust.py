@@ -38,7 +38,7 @@ PURE = {
     "textwrap", "types", "typing", "_typing", "unicodedata", "warnings", "_warnings", "zlib",
 }
 IMPURE_BUILTINS = {"__import__", "breakpoint", "input", "open"}
-IDENTITY = {"hash", "id"}  # what they return distinguishes equal tensors
+IDENTITY = {("builtins", "hash"), ("builtins", "id"), ("_operator", "is_"), ("_operator", "is_not")}
 IMPURE_NUMPY = {"DataSource", "fromfile", "fromregex", "genfromtxt", "get_printoptions", "getbufsize", "geterr",
                 "geterrcall", "load", "loadtxt", "memmap", "open_memmap"}
 IMPURE_OURS = {"are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
@@ -119,7 +119,7 @@ def is_pure(module, name):
 def is_constant(value):
     """Whether a value cannot change; classes count, what is read from them is noted by name."""
     kind = type(value)
-    if kind is object or issubclass(kind, CONSTANTS):
+    if kind is object or (issubclass(kind, CONSTANTS) and not is_users(kind)):
         return True
     if issubclass(kind, type):
         return (is_users(value) or is_pure(value.__module__, value.__name__) or issubclass(value, BaseException)

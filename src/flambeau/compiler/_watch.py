@@ -69,6 +69,7 @@ class Watch(Notes):
         self.prints = False  # what runs while print() does neither
         self.compares_identities = False  # whether tensors may not be exchanged for others
         self.error = None  # why there is no trace at all
+        self.compares_tensors = False  # whether code may ask if two tensors are the same
         self.asks_for_types = False  # whether code asks for the exact type of something
         self.thread = threading.get_ident()
         self.call = arguments, call
@@ -237,6 +238,7 @@ class Watch(Notes):
         """Code of the user's is run for the first time: notes the global names in it."""
         if "type" in names.globals:
             self.asks_for_types = True
+        self.compares_tensors |= names.compares_objects
         for name in UNSEEN_NAMES & names.reads:
             self.make_volatile(UNSEEN.format(name=name))
         inner = (c for other in self.codes.values() for c in other.code.co_consts)
@@ -260,7 +262,7 @@ class Watch(Notes):
             module = function.__module__
         else:
             module = (owner if isinstance(owner, type) else type(owner)).__module__
-        if module == "builtins" and name in IDENTITY:
+        if (module, name) in IDENTITY:
             self.compares_identities = True
         elif is_foreign(module) and not is_pure(module, name):
             self.make_volatile(IMPURE_CALL.format(name=f"{module}.{name}"))
