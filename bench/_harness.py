@@ -64,7 +64,7 @@ class Failure:
 
 
 class Suite:
-    """The cases of one benchmark, and the table they make in ``bench/results/<name>.md``."""
+    """The cases of one benchmark, whose table is written to ``bench/results/<name>.md``."""
 
     def __init__(self, name: str, threads: int = 1, notes: tuple[str, ...] = ()):
         if "numpy" in sys.modules:

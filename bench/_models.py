@@ -1,6 +1,6 @@
-"""Models to be timed, written for either library: each function takes it and returns (training step, forward).
+"""Models for the benchmarks, written for either library: each function takes it and returns (training step, forward).
 
-A step returns its loss. What is drawn at the start is drawn in the same order by both libraries.
+A step returns its loss. Both libraries draw the initial random numbers in the same order.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import itertools
 
 
 def classifier(t, model, shape, classes=10):
-    """Training by SGD with momentum on random inputs of a shape, the batch first."""
+    """Training by SGD with momentum on random inputs of a shape (batch first)."""
     x, y = t.randn(*shape), t.randint(classes, shape[:1])
     optimizer = t.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     return trainer(t, model, optimizer, lambda: t.nn.functional.cross_entropy(model(x), y)), forward_of(t, model, x)
@@ -293,7 +293,7 @@ MODELS = {
     "DCGAN, 32x32, batch 16": dcgan,
 }
 
-# What a step takes by the size of its batch, and by the depth of the model: {family: {size: the same as above}}
+# Models of several batch sizes and depths, to measure how times grow: {family: {size: the same as above}}
 SCALED = {
     "MLP 512, by batch": {n: lambda t, n=n: classifier(t, perceptron(t, 512, 512, 512, 10), (n, 512))
                           for n in (32, 64, 128, 256)},

@@ -5,7 +5,7 @@ from _harness import Suite
 suite = Suite("calls")
 
 # x, y: normal; p: between 0.1 and 1.1; n: integers from 0 to 3; i: indices along a row; m: a mask; v: a vector;
-# r, c: numbers of rows
+# r, c: row indices
 FACTORIES = ("t.zeros(", "t.ones(", "t.full(", "t.arange", "t.lin", "t.eye", "t.empty", "t.tensor", "t.triu_indices")
 CALLS = """
 x + y; x - y; x * y; x / y; x // y; x % y; -x; x + 1; 2 * x; p ** 2; p ** 0.5; x @ y; x > y; x == y; m & m; ~m
@@ -43,7 +43,7 @@ n.flatten().bincount()
 
 
 def scope(t, size, grad):
-    """The names that the calls use."""
+    """The variables that the calls use."""
     t.manual_seed(0)
     integers = t.arange(size * size).reshape(size, size)
     names = dict(x=t.randn(size, size), y=t.randn(size, size), p=t.rand(size, size) + 0.1, v=t.randn(size))

@@ -1,4 +1,4 @@
-"""Training steps and forwards: Flambeau eager and compiled, each beside PyTorch eager."""
+"""Training steps and forwards: Flambeau eager and compiled, each compared with PyTorch eager."""
 
 from _harness import Suite
 

@@ -1,8 +1,8 @@
-"""Single convolutions on the CPU, forward and both gradients: GFLOP/s beside PyTorch's and beside the machine's peak.
+"""Single convolutions on the CPU, forward and both gradients: GFLOP/s compared with PyTorch's and the machine's peak.
 
-Each library runs in a process of its own, the rounds take turns, and the best of all rounds counts. GFLOP/s are those
-of the plain sum over taps, whatever the algorithm: one that takes fewer products can be above the peak, which is what a
-loop of nothing but multiply-adds reaches. ``--cases`` takes parts of names::
+Each library runs in its own process, rounds alternate, and the best of all rounds counts. GFLOP/s are those of direct
+convolution, whatever the algorithm, so an algorithm with fewer multiplications can exceed the peak, which is measured
+by a loop of multiply-adds only. ``--cases`` takes substrings of names::
 
     python bench/conv.py --cases 3x3 --threads 1 2
 """
@@ -66,7 +66,7 @@ double peak(void)
 
 
 def peak(threads):
-    """GFLOP/s of multiply-adds in registers by so many threads; None where there is no compiler."""
+    """GFLOP/s of multiply-adds in registers on this many threads; None without a compiler."""
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder) / "peak.c", Path(folder) / "peak.so"
         source.write_text(PEAK)
@@ -90,7 +90,7 @@ def peak(threads):
     return sum(map(max, rates))
 
 
-# ---- the process of a library: reads what to run from its input, writes the seconds of a call
+# ---- the process of one library: reads jobs from stdin, writes seconds per call
 
 
 def runs_of(t, case):
@@ -192,17 +192,17 @@ def main(options):
         print(lines[-1])
     if not options.cases:
         about = f"- {cpu_model()}, Python {platform.python_version()}, {datetime.date.today().isoformat()}, best of " \
-                f"{options.rounds} rounds in turns"
+                f"{options.rounds} interleaved rounds"
         text = ["# conv", "", about, *lines, "", *markdown_table(header, table)]
         (RESULTS / "conv.md").write_text("\n".join(text) + "\n")
 
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--cases", nargs="*", help="parts of names; all by default, and then the table is written")
+    parser.add_argument("--cases", nargs="*", help="substrings of names; by default all, and the table is written")
     parser.add_argument("--threads", nargs="*", type=int, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.1, help="that a library runs in a round, at least")
+    parser.add_argument("--seconds", type=float, default=0.1, help="minimum time that a library runs in a round")
     parser.add_argument("--serve", nargs=2, metavar=("LIBRARY", "THREADS"), help=argparse.SUPPRESS)
     return parser.parse_args()
 

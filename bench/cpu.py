@@ -1,8 +1,8 @@
-"""Whole models on the CPU: a training step and a forward, Flambeau beside PyTorch.
+"""Whole models on the CPU: a training step and a forward, Flambeau and PyTorch.
 
-Each library runs in a process of its own, so that neither has the other's threads beside it; the rounds take turns.
-``--busy N`` lets N other processes compute meanwhile, as on a shared machine. ``--models`` takes parts of names.
-A table takes no more than about ``--minutes``: slow models have fewer rounds, but never less than two::
+Each library runs in its own process, so that their threads do not compete; rounds alternate. ``--busy N`` keeps N other
+processes busy meanwhile, as on a shared machine. ``--models`` takes substrings of names. A table takes no more than
+about ``--minutes``: slow models get fewer rounds, but at least two::
 
     python bench/cpu.py --models LeNet ResNet-18
     python bench/cpu.py --busy 2
@@ -30,10 +30,10 @@ LIBRARIES = ("flambeau", "torch")
 KINDS = ("train", "inference")
 BUSY = "while True: pass"
 SETTLING = 0.3  # seconds before a turn: the threads of the other library may spin for a while after theirs
-LEAST_ROUNDS = 2  # one that each library begins
+LEAST_ROUNDS = 2  # one started by each library
 
 
-# ---- the process of a library: reads what to run from its input, writes a line of JSON for each
+# ---- the process of one library: reads jobs from stdin, writes a line of JSON for each
 
 
 def serve(name, model, threads):
@@ -51,7 +51,7 @@ def serve(name, model, threads):
 
 
 def maker_of(model):
-    """The function of a model; one that is scaled has its size after a colon."""
+    """The function that creates a model; scaled models have their size after a colon."""
     family, _, size = model.partition(":")
     return SCALED[family][int(size)] if size else MODELS[model]
 
@@ -61,7 +61,7 @@ def answer(**values):
 
 
 def seconds_a_call(run, least):
-    """The time of a call, of as many as take `least` seconds together."""
+    """The mean time of a call, over as many calls as take `least` seconds together."""
     calls, start = 0, perf_counter()
     while (passed := perf_counter() - start) < least or not calls:
         run()
@@ -99,7 +99,7 @@ class Library:
 
 
 class Budget:
-    """The time for a table, shared evenly by the comparisons that are still to be made."""
+    """The time for a table, shared evenly among the remaining comparisons."""
 
     def __init__(self, minutes, comparisons):
         self.end = perf_counter() + 60 * minutes
@@ -114,9 +114,9 @@ class Budget:
 
 
 def compare(model, options, end, threads=None, kinds=KINDS):
-    """{kind: (our seconds, theirs), one each for each round}, (our peak memory, theirs).
+    """{kind: (our seconds, theirs), one each per round}, (our peak memory, theirs).
 
-    There is no further round that would not be over at `end`, if it takes as long as the one before.
+    No round starts that would end after `end`, if it takes as long as the one before.
     """
     libraries = []
     try:
@@ -159,9 +159,10 @@ def setting(options):
         f"- {cpu_model()}, {os.cpu_count()} cores, threads={options.threads}, load average {os.getloadavg()[0]:.1f}, "
         f"other busy processes: {options.busy}",
         f"- PyTorch {importlib.metadata.version('torch')}, Python {platform.python_version()}, "
-        f"{datetime.date.today().isoformat()}, {LEAST_ROUNDS} to {options.rounds} rounds in turns, "
-        "a process for each library",
-        "- times are medians; ratio = median of Flambeau / PyTorch in a round, lower is better; memory: of the peaks",
+        f"{datetime.date.today().isoformat()}, {LEAST_ROUNDS} to {options.rounds} interleaved rounds, "
+        "one process per library",
+        "- times are medians; ratio = median of Flambeau / PyTorch per round, memory = ratio of the peaks; "
+        "lower is better",
     ]
 
 
@@ -209,7 +210,7 @@ def step_times(model, options, budget, threads=None):
 
 
 def growth_rows(options, budget):
-    """Steps of models of several sizes; last the time for a unit of the size, that of the first one being 1."""
+    """Steps of models of several sizes; the last column is the time per unit of size, relative to the first."""
     for family, sizes in SCALED.items():
         units = None
         for size in sizes:
@@ -220,7 +221,7 @@ def growth_rows(options, budget):
 
 
 def thread_rows(options, budget):
-    """Steps with one thread and with two, and how many times faster those are."""
+    """Steps with one thread and with two, and the speedup."""
     for model in MODELS:
         one, two = (step_times(model, options, budget, threads) for threads in (1, 2))
         times = [format_seconds(seconds) for pair in zip(one, two, strict=True) for seconds in pair]
@@ -229,7 +230,7 @@ def thread_rows(options, budget):
 
 def scaling(options):
     budget = Budget(options.minutes, sum(map(len, SCALED.values())) + 2 * len(MODELS))
-    growth = ["model", "size", "train", "PyTorch", "ratio", "for a unit", "PyTorch"]
+    growth = ["model", "size", "train", "PyTorch", "ratio", "per unit", "PyTorch"]
     threads = ["model", "1 thread", "2 threads", "PyTorch, 1", "PyTorch, 2", "speed-up", "PyTorch"]
     tables = [(growth, growth_rows(options, budget)), (threads, thread_rows(options, budget))]
     lines = ["# cpu_scaling", "", *setting(options)]
@@ -245,12 +246,12 @@ def scaling(options):
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--models", nargs="*", help="parts of names; all by default, and then the table is written")
+    parser.add_argument("--models", nargs="*", help="substrings of names; by default all, and the table is written")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--minutes", type=float, default=8, help="that a table takes, about")
-    parser.add_argument("--seconds", type=float, default=0.5, help="that a library runs in a round, at least")
+    parser.add_argument("--minutes", type=float, default=8, help="approximate time for a table")
+    parser.add_argument("--seconds", type=float, default=0.5, help="minimum time that a library runs in a round")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--busy", type=int, default=0, help="other processes that compute meanwhile")
+    parser.add_argument("--busy", type=int, default=0, help="number of other busy processes")
     parser.add_argument("--scaling", action="store_true", help="times by batch, depth and threads instead")
     parser.add_argument("--serve", nargs=2, metavar=("LIBRARY", "MODEL"), help=argparse.SUPPRESS)
     return parser.parse_args()

@@ -1,4 +1,4 @@
-"""What a DataLoader with 2 workers costs: an epoch over samples of several sizes; and starting the workers."""
+"""The cost of a DataLoader with 2 workers: an epoch over samples of several sizes, and starting the workers."""
 
 from _harness import Suite
 
@@ -6,7 +6,7 @@ suite = Suite("data")
 
 
 def images(t, count, *shape):
-    """A dataset of (image, label), whose images lie in memory already."""
+    """A dataset of (image, label) pairs, preloaded in memory."""
 
     class Images(t.utils.data.Dataset):
         def __init__(self):
@@ -22,7 +22,7 @@ def images(t, count, *shape):
 
 
 def epochs(t, dataset, **settings):
-    """A call that goes over all batches; what it returns depends on all labels and the shape of the last image."""
+    """A call that iterates over all batches; its result depends on all labels and the shape of the last image."""
     loader = t.utils.data.DataLoader(dataset, num_workers=2, **settings)
 
     def run():

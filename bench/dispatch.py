@@ -1,9 +1,9 @@
-"""What the host does for a call of a compiled training step, beside what jax takes for it.
+"""The host time of a call of a compiled training step, compared with that of calling the same program in jax.
 
     python bench/dispatch.py                # 200 parameters on JAX's CPU
     python bench/dispatch.py 1000 --optimizer Adam --device cuda
 
-The parameters are small, and the program does next to nothing, so that the number of tensors is all that costs.
+The parameters are small and the program does next to nothing, so the cost only depends on the number of tensors.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def compiled_step(count, optimizer, device):
 
 
 def jax_step(step, program):
-    """The same program as one would call it in jax: what it returns for the donated arrays are the next arguments."""
+    """The same program called in plain jax: the arrays it returns replace the donated ones as the next arguments."""
     segment = program.partition.forward
     compiled, arguments = segment.executable, []
 
@@ -63,7 +63,7 @@ def jax_step(step, program):
 
 
 def milliseconds(*calls, rounds=40, in_a_row=5):
-    """Of the quickest call of each, in turn: processor time of this thread, whoever else uses the machine."""
+    """The fastest call of each, interleaved, in CPU time of this thread, so that other programs matter little."""
     best = [float("inf")] * len(calls)
     for _ in range(rounds):
         for i, call in enumerate(calls):

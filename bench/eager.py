@@ -1,4 +1,4 @@
-"""Eager dispatch on small tensors: what one call costs, with and without autograd."""
+"""Eager dispatch on small tensors: the cost of one call, with and without autograd."""
 
 from _harness import Suite
 
@@ -67,7 +67,7 @@ def _(t, grad):
 
 
 def chain(x, w):
-    """Fifty small ops: a product, a sum, a tanh, a difference and a scaling, ten times over."""
+    """Fifty small ops: a product, a sum, a tanh, a difference and a scaling, ten times."""
     y = x
     for _ in range(10):
         y = (((y @ w) + x).tanh() - x) * 0.5

@@ -1,12 +1,12 @@
-"""Training steps on a GPU: ordinary scripts on Flambeau, lazily and compiled, beside PyTorch eager and torch.compile.
+"""Training steps on a GPU: ordinary scripts on Flambeau, lazy and compiled, and on PyTorch, eager and torch.compile.
 
     python bench/gpu.py                          # all models, all ways; writes results/gpu.md
     python bench/gpu.py gpt2 mlp --ways lazy torch --steps 10
 
-Each way of running a model has processes of its own, so that none of them finds the GPU's memory taken: a first one
-compiles its programs, several of them side by side (``--lanes``); a second one, alone on the machine, finds them on
-disk and is measured. Its peak of memory is that of the whole process, with the first step, which allocates state; what
-the first one needed to try kernels while it compiled is told apart.
+Each way of running a model has its own processes, so that they do not share the GPU's memory. The first process
+compiles its programs, several of them in parallel (``--lanes``). The second one, alone on the machine, loads them from
+disk and is measured. Its peak memory is that of the whole process, including the first step, which allocates state; the
+peak of the first process, which includes autotuning of kernels, is reported separately.
 """
 
 import argparse
@@ -169,7 +169,7 @@ MODELS = {"gpt2": gpt2, "resnet50": resnet50, "vit": vit, "lstm": lstm, "mlp": m
 
 
 def measure(name, way, steps):
-    """{what: number} of one model run in one way; without steps, of the first two of them alone."""
+    """{quantity: number} for one model run in one way; without steps, for the first two only."""
     if WAYS[way] == "torch":
         import torch as t
     else:
@@ -190,7 +190,7 @@ def measure(name, way, steps):
     elif way == "compiled":
         step = t.compile(step)
     began = time.perf_counter()
-    losses = [step(x, y).item() for _ in range(2)]  # what is compiled runs from the second call on
+    losses = [step(x, y).item() for _ in range(2)]  # compiled functions run as programs from the second call on
     found = {"first_s": time.perf_counter() - began}
     if steps:
         losses += [step(x, y).item() for _ in range(2)]
@@ -208,14 +208,14 @@ def measure(name, way, steps):
     return found | {"peak_gib": t.cuda.max_memory_allocated() / 2**30}
 
 
-# ---- all of them
+# ---- all measurements
 
 
 def run(name, way, steps, args, caches):
-    """The measurement of a process of its own, which keeps its programs in ``caches``; a string where it failed."""
+    """Measures in a new process, which stores its programs in ``caches``; returns a string if that failed."""
     folder = str(caches / f"{name}-{way}")
     environment = os.environ | {"FLAMBEAU_CACHE": folder, "TORCHINDUCTOR_CACHE_DIR": folder,
-                                "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # else one process takes most of the memory
+                                "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # or one process allocates most of the memory
     command = [sys.executable, __file__, name, "--ways", way, "--steps", str(args.steps), "--here", str(steps)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=args.timeout, env=environment)
@@ -230,7 +230,7 @@ def run(name, way, steps, args, caches):
 
 
 def table(first, second):
-    """A row for each model and way: of the process that compiled, and of the one that was measured."""
+    """A row for each model and way, from the process that compiled and the one that was measured."""
     lines = ["| model | way | ms a step | of them host | of PyTorch's way | first two steps s | in a second process | "
              "peak GiB | of PyTorch's | while it compiles | losses |", "|---|---|---|---|---|---|---|---|---|---|---|"]
     for (name, way), r in second.items():

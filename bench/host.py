@@ -1,11 +1,11 @@
-"""What the host does for a compiled training step on a device, beyond what jax does for it: milliseconds a step.
+"""The host overhead of a compiled training step on a device, beyond that of jax: milliseconds per step.
 
     python bench/host.py [--device cuda] [--parameters 1000] [--rounds 100]
 
-The model has a thousand parameters of a few elements, so that the device has little to do. A round is a step, and then
-a call of the step's program by jax alone, as a loop would make it: new arrays take the place of donated ones, and
-results of the call before are freed. Of both it is measured how long the thread works, and how much of that in jax's
-call; what is beyond jax is the rest of a step less the rest of a call by jax alone. Lower quartiles are reported.
+The model has a thousand parameters of a few elements, so that the device has little to do. A round is a step, followed
+by a call of the step's program in plain jax, as in a loop: new arrays replace donated ones, and results of the previous
+call are freed. For both, the CPU time of the thread and the part of it inside jax's call are measured. The overhead is
+the time outside jax in a step, minus that in a plain call. Lower quartiles are reported.
 """
 
 import argparse
@@ -16,7 +16,7 @@ OPTIMIZERS = {"SGD": {}, "SGD, momentum": {"momentum": 0.9}, "Adam": {}}
 
 
 def compiled_step(torch, options, name):
-    """A step without arguments, of a model whose layers are as small as they get."""
+    """A step without arguments, of a model with minimal layers."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(*[torch.nn.Linear(2, 2) for _ in range(options.parameters // 2)]).to(options.device)
     optimizer = getattr(torch.optim, name.split(",")[0])(model.parameters(), lr=0.01, **OPTIMIZERS[name])
@@ -36,7 +36,7 @@ def compiled_step(torch, options, name):
 
 
 class Program:
-    """Stands where a step has what jax compiled for it, and notes how long each call takes."""
+    """Replaces the compiled program of a step, and records how long each call takes."""
 
     def __init__(self, step):
         from jax import Array, block_until_ready
@@ -59,7 +59,7 @@ class Program:
         return results
 
     def call_alone(self):
-        """The first results take the place of what was donated; the others are there until the next call."""
+        """The first results replace the donated arrays; the others live until the next call."""
         results = self(*self.arguments)
         for place, result in zip(self.donated, results):
             self.arguments[place] = result
@@ -67,7 +67,7 @@ class Program:
         return results[-1]
 
     def measure(self, call):
-        """(milliseconds of work in a call, those of them in jax's); the device is waited for afterwards."""
+        """(milliseconds of a call, the part of them inside jax); waits for the device afterwards."""
         began = thread_time()
         result = call()
         taken = thread_time() - began

@@ -1,4 +1,4 @@
-"""Kernels on tensors large enough for the work to count: forward alone, and forward with backward."""
+"""Kernels on tensors large enough to outweigh dispatch: forward alone, and forward with backward."""
 
 from _harness import Suite
 
@@ -6,7 +6,7 @@ suite = Suite("kernels")
 
 
 def forward(name, make_input, function):
-    """Registers ``function(library, x)`` on an input that needs no gradient."""
+    """Registers ``function(library, x)`` on an input that requires no gradient."""
 
     @suite.case(name)
     def _(t):

@@ -1,33 +1,33 @@
-"""Every family of layers, forward and forward with backward, at a small size and a usual one.
+"""Every family of layers, forward and forward with backward, at a small size and a typical one.
 
-A row is the code of a layer and the shapes of its inputs, floats; ``ids(bound, ...)`` are integers below a bound.
-Random layers are compared where they draw nothing: their times with drawing are in ``eager.py``.
+A row is the code of a layer and the shapes of its float inputs; ``ids(bound, ...)`` are integers below a bound.
+Random layers are compared when they draw nothing; ``eager.py`` times them with drawing.
 """
 
 from _harness import Suite
 
 NOTES = (
-    "Where the load average above is more than the number of cores, other programs ran meanwhile: then only ratios "
-    "far from 1 say something, and most where best and median agree. Rows above 1.5 in one of the two only (embedding "
-    "and RMS norm, usual) are noise of that kind. The other rows above 1.5 have been profiled:",
-    "Small sizes pay for calls in Python. One forward is 361 of them in bilinear (an einsum, planned anew each time), "
-    "281 in local response norm, 205 in grid sample, 131 in cross entropy, 123 in instance norm, 120 in batch norm 1d, "
-    "112 in attention, 81 to 86 in fold and in reflection and replication padding, 75 in unfold and zero padding, 56 "
-    "in average and maximum pooling.",
-    "Max pool 1d, forward: PyTorch does not look for the places of the maxima where no gradient is wanted, and takes "
-    "the time of the row with backward where one is; Flambeau looks for them always.",
+    "If the load average above exceeds the number of cores, other programs were running: then only ratios far from 1 "
+    "are meaningful, especially if best and median agree. Rows above 1.5 in only one of the two (embedding and RMS "
+    "norm, usual) are such noise. The other rows above 1.5 have been profiled:",
+    "Small sizes are dominated by calls in Python. One forward makes 361 of them in bilinear (an einsum, planned anew "
+    "each time), 281 in local response norm, 205 in grid sample, 131 in cross entropy, 123 in instance norm, 120 in "
+    "batch norm 1d, 112 in attention, 81 to 86 in fold and in reflection and replication padding, 75 in unfold and "
+    "zero padding, 56 in average and maximum pooling.",
+    "Max pool 1d, forward: without gradients PyTorch does not compute the indices of the maxima, and with them takes "
+    "the time of the row with backward; Flambeau always computes them.",
     "Padding, usual: zero padding fills the whole result before it copies the input into it; in the other modes the "
-    "margins of each row are a copy of a few elements, which NumPy does slowly (72 to 92 % of the forward).",
-    "Grid sample, usual: half of the forward is the native sum over the corners; the other half is NumPy passes, one "
-    "for each step towards the indices and weights of the corners, which backward makes again.",
-    "Embedding bag, usual: the rows of a bag are gathered in memory before their mean is taken; PyTorch adds them up "
-    "on the way.",
-    "LSTM and GRU: a loop over time in Python, 1400 and 2400 calls a forward of 32 steps. The gates of an LSTM are "
+    "margins of each row are a copy of a few elements, which is slow in NumPy (72 to 92 % of the forward).",
+    "Grid sample, usual: half of the forward is the native sum over the corners; the other half is NumPy passes that "
+    "compute the indices and weights of the corners, and are repeated in backward.",
+    "Embedding bag, usual: the rows of a bag are gathered in memory before their mean is taken; PyTorch accumulates "
+    "them directly.",
+    "LSTM and GRU: a loop over time in Python, 1400 and 2400 calls per forward of 32 steps. The gates of an LSTM are "
     "native, those of a GRU are NumPy passes.",
-    "Smooth L1, usual: seven NumPy passes, whose temporaries glibc gives back to the system and fetches again in each "
-    "call: 480 page faults, and most of the time. With MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ set to 100 MB "
-    "in the environment the forward takes a fifth to a tenth. These rows were measured in a process of their own; "
-    "after all the other rows, when the heap is larger, the ratio was 4.",
+    "Smooth L1, usual: seven NumPy passes, whose temporaries glibc returns to the system and allocates again in each "
+    "call: 480 page faults, which take most of the time. With MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ set "
+    "to 100 MB in the environment the forward takes a fifth to a tenth. These rows were measured in a separate "
+    "process; after all the other rows, when the heap is larger, the ratio was 4.",
 )
 suite = Suite("layers", notes=NOTES)
 
@@ -52,7 +52,7 @@ class floats:
         return t.rand(self.shape) if self.target else t.randn(self.shape, requires_grad=True)
 
 
-# family, layer at a small size, its inputs, layer at a usual size, its inputs
+# family, layer at a small size, its inputs, layer at a typical size, its inputs
 ROWS = [
     ("linear", "Linear(8, 8)", [(4, 8)], "Linear(512, 512)", [(128, 512)]),
     ("bilinear", "Bilinear(4, 4, 4)", [(4, 4), (4, 4)], "Bilinear(64, 64, 32)", [(64, 64), (64, 64)]),
@@ -173,7 +173,7 @@ def forward_and_backward(t, code, inputs):
 
 
 def seeded(t, code, run):
-    """`run`, with the same random numbers every time where the layer draws some."""
+    """`run`, with the same random numbers every time if the layer draws any."""
     if "Fractional" not in code:
         return run
 

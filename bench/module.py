@@ -1,4 +1,4 @@
-"""What a Module costs: calling it, going over it, saving, loading, copying, casting and building it."""
+"""The overhead of Module: calling, traversing, saving, loading, copying, casting and constructing it."""
 
 import copy
 
@@ -8,7 +8,7 @@ suite = Suite("module")
 
 
 class Seen:
-    """What the two libraries are compared by: numbers that are worked out only when somebody asks."""
+    """The result by which the two libraries are compared, computed lazily."""
 
     def __init__(self, numbers):
         self.numbers = numbers
@@ -21,7 +21,7 @@ class Seen:
 
 
 def timed(action, numbers):
-    """A case that runs `action` and is compared by what `numbers()` gives after it."""
+    """A case that runs `action` and is compared by the result of `numbers()` afterwards."""
     seen = Seen(numbers)
 
     def run():
@@ -32,7 +32,7 @@ def timed(action, numbers):
 
 
 def chain(t, depth):
-    """Identity modules, one inside the other."""
+    """Nested identity modules."""
 
     class Wrap(t.nn.Module):
         def __init__(self, inner):

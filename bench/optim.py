@@ -1,6 +1,6 @@
-"""Steps of optimizers on 25 million parameters: one tensor of them, and 500 small ones; and on a small model.
+"""Optimizer steps on 25 million parameters, as one tensor and as 500 small ones, and on a small model.
 
-PyTorch's time is that of its default path and, in a second row, of ``fused=True``. The argument is how many threads:
+PyTorch's time is that of its default path and, in a second row, of ``fused=True``. The argument is the thread count:
 
     python bench/optim.py [threads]
 """

@@ -1,8 +1,9 @@
-"""What recording costs on a device: microseconds a call, and a training step, without running what was recorded.
+"""The cost of recording on a device: microseconds per call, and per training step, without running the program.
 
     python bench/recording.py
 
-It runs on JAX's CPU: the host's part is the same on every device. The least of many short rounds is reported.
+It runs on JAX's CPU backend: the work of the host is the same on every device. The minimum of many short rounds is
+reported.
 """
 
 import gc
@@ -21,7 +22,7 @@ CALLS, ROUNDS = 25, 60
 
 
 def microseconds(call, calls=CALLS):
-    """Of one call, which records and runs nothing."""
+    """The time of one call, which records and runs nothing."""
     graph = Graph.on(torch.ones((), device=DEVICE)._a.graph.jax_device)
     call()
     best = float("inf")

@@ -1,4 +1,4 @@
-"""A function with a gradient of one's own: rounding that lets gradients through, to learn whole numbers as weights."""
+"""Custom autograd functions: rounding with a straight-through gradient, to learn integer weights."""
 
 import torch
 from torch import nn
@@ -6,7 +6,7 @@ from torch.autograd import Function, gradcheck
 
 
 class Round(Function):
-    """Rounds; backward, it is as if nothing had happened."""
+    """Rounds; backward passes the gradient through unchanged."""
 
     @staticmethod
     def forward(ctx, x):
@@ -18,7 +18,7 @@ class Round(Function):
 
 
 class Cube(Function):
-    """The third power, for which the gradient can be checked."""
+    """The cube, whose gradient gradcheck can verify."""
 
     @staticmethod
     def forward(ctx, x):

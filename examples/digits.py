@@ -1,4 +1,4 @@
-"""Trains a small convolutional network on handwritten digits, and says how many of those it has not seen it reads."""
+"""Trains a small convolutional network on handwritten digits, and reports its accuracy on the test set."""
 
 import argparse
 import pathlib
@@ -13,7 +13,7 @@ DATA = pathlib.Path(__file__).parent / "data" / "digits.npz"
 
 
 def load():
-    """Images of one channel between 0 and 1, and their labels."""
+    """Single-channel images with values between 0 and 1, and their labels."""
     with np.load(DATA) as file:
         images, labels = file["images"], file["labels"]
     return TensorDataset(torch.from_numpy(images).unsqueeze(1).float() / 16, torch.from_numpy(labels).long())
@@ -34,7 +34,7 @@ class Net(nn.Module):
 
 
 def show(epoch, step, steps, loss):
-    """A bar that grows; nothing where nobody watches."""
+    """A progress bar; nothing if the output is not a terminal."""
     if sys.stderr.isatty():
         filled = 30 * step // steps
         end = "\n" if step == steps else ""
@@ -58,7 +58,7 @@ def train(model, loader, epochs, device):
 
 @torch.no_grad()
 def test(model, loader, device):
-    """The share of digits that are read correctly."""
+    """The accuracy."""
     model.eval()
     right = sum((model(images.to(device)).argmax(1) == labels.to(device)).sum().item() for images, labels in loader)
     return right / len(loader.dataset)

@@ -1,4 +1,4 @@
-"""Fine-tuning from a file: a network that knows the digits 0 to 4 learns 5 to 9, with its first layers frozen."""
+"""Fine-tuning from a checkpoint: a network trained on the digits 0 to 4 learns 5 to 9, with its first layers frozen."""
 
 import pathlib
 import tempfile
@@ -17,7 +17,7 @@ def build():
 
 
 def fit(model, images, labels, steps):
-    """Trains what requires a gradient."""
+    """Trains the parameters that require a gradient."""
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(trained, lr=3e-3)
     model.train()

@@ -1,4 +1,4 @@
-"""Where a network looks: Grad-CAM by hooks, on a network that was trained a little to read digits."""
+"""Grad-CAM with hooks, on a network briefly trained to read digits: where does it look?"""
 
 import pathlib
 
@@ -10,7 +10,7 @@ DATA = pathlib.Path(__file__).parent / "data" / "digits.npz"
 
 
 class GradCAM:
-    """Keeps what a layer gives and the gradient that comes back to it, while it is used as a context."""
+    """A context manager that captures the output of a layer and its gradient."""
 
     def __init__(self, layer):
         self.handles = [
@@ -32,7 +32,7 @@ class GradCAM:
             handle.remove()
 
     def map(self):
-        """How much each place spoke for the class, between 0 and 1."""
+        """The contribution of each position to the class, between 0 and 1."""
         weights = self.gradient.mean(dim=(2, 3), keepdim=True)
         heat = (weights * self.output).sum(1).relu()
         return heat / heat.amax(dim=(1, 2), keepdim=True).clamp_min(1e-8)

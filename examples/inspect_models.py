@@ -1,4 +1,4 @@
-"""Pages that show four models: an MLP, ResNet-50, GPT-2 and an LSTM.
+"""Creates inspection pages of four models: an MLP, ResNet-50, GPT-2 and an LSTM.
 
     python examples/inspect_models.py --output pages
 
@@ -14,7 +14,7 @@ from flambeau import nn
 
 
 class Bottleneck(nn.Module):
-    """Three convolutions beside a shortcut."""
+    """Three convolutions with a residual connection."""
 
     def __init__(self, channels, width, stride=1):
         super().__init__()
@@ -45,7 +45,7 @@ def resnet50(classes=1000):
 
 
 class Block(nn.Module):
-    """Attention and an MLP, each beside a shortcut."""
+    """Attention and an MLP, each with a residual connection."""
 
     def __init__(self, width, heads):
         super().__init__()
@@ -63,7 +63,7 @@ class Block(nn.Module):
 
 
 class GPT2(nn.Module):
-    """GPT-2 small; the weights of the first layer and of the last are one parameter."""
+    """GPT-2 small; the first and the last layer share their weight."""
 
     def __init__(self, layers=12, width=768, heads=12, words=50257, context=1024):
         super().__init__()
@@ -79,7 +79,7 @@ class GPT2(nn.Module):
 
 
 class LSTM(nn.Module):
-    """A model of characters."""
+    """A character-level language model."""
 
     def __init__(self, words=96, width=128):
         super().__init__()
@@ -96,7 +96,7 @@ def mlp():
     return nn.Sequential(nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
 
 
-MODELS = {  # what makes the model, and its input
+MODELS = {  # the function that creates the model, and its input
     "mlp": (mlp, lambda: torch.randn(16, 1, 28, 28)),
     "resnet50": (resnet50, lambda: torch.randn(1, 3, 224, 224)),
     "gpt2": (GPT2, lambda: torch.randint(50257, (1, 64))),

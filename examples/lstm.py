@@ -1,4 +1,4 @@
-"""An LSTM that adds: it reads two numbers digit by digit, from the last to the first, and says their sum."""
+"""An LSTM that adds: it reads two numbers digit by digit, from the last to the first, and outputs their sum."""
 
 import argparse
 
@@ -24,7 +24,7 @@ class Adder(nn.Module):
 
 
 def sums(count):
-    """Digits of pairs of numbers (count, places, 2), how many places they have, and the digits of their sums."""
+    """Digits of pairs of numbers (count, places, 2), their numbers of places, and the digits of their sums."""
     lengths = torch.randint(1, DIGITS + 1, (count,))
     limit = 10**lengths
     pairs = (torch.rand(count, 2) * limit.unsqueeze(1)).long()

@@ -1,4 +1,4 @@
-"""A small transformer that learns to write this very file, letter by letter."""
+"""A small transformer that learns to write this very file, character by character."""
 
 import argparse
 import pathlib
@@ -12,7 +12,7 @@ LENGTH = 32
 
 
 class Writer(nn.Module):
-    """Embeddings of letters and places, two layers of attention to what came before, scores for the next letter."""
+    """Embeddings of characters and positions, two layers of causal attention, scores for the next character."""
 
     def __init__(self, width=48, heads=4, layers=2):
         super().__init__()
@@ -34,7 +34,7 @@ class Writer(nn.Module):
 
 
 def batches(text, size):
-    """Batches of pieces of the text, and the same pieces one letter on."""
+    """Batches of chunks of the text, and the same chunks shifted by one character."""
     while True:
         starts = torch.randint(len(text) - LENGTH, (size,))
         pieces = torch.stack([text[i : i + LENGTH + 1] for i in starts])
@@ -43,7 +43,7 @@ def batches(text, size):
 
 @torch.no_grad()
 def write(model, start, count):
-    """Goes on from `start` with the letter that is most likely each time."""
+    """Continues from `start` with the most likely character each time."""
     model.eval()
     letters = [LETTERS.index(letter) for letter in start]
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""A variational autoencoder of handwritten digits; at the end it draws new ones."""
+"""A variational autoencoder of handwritten digits; at the end it generates new ones."""
 
 import argparse
 import pathlib
@@ -24,7 +24,7 @@ class VAE(nn.Module):
 
 
 def loss_of(model, images):
-    """What it costs to describe the images: the code, and what the code leaves open."""
+    """The negative ELBO: reconstruction loss plus KL divergence."""
     drawn, posterior = model(images)
     prior = Normal(torch.zeros_like(posterior.mean), torch.ones_like(posterior.mean))
     code = _kl(posterior, prior).sum(1)
@@ -39,7 +39,7 @@ def _kl(p, q):
 
 
 def draw(image):
-    """An image as text."""
+    """An image as ASCII art."""
     return "\n".join("".join(" .:-=+*#%@"[int(9 * value)] * 2 for value in row) for row in image.tolist())
 
 

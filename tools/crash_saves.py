@@ -1,12 +1,12 @@
-"""Kills processes while they save, and looks at what is left.
+"""Kills processes while they save checkpoints, and checks the files that remain.
 
     PYTHONPATH=src python tools/crash_saves.py                    # 200 interrupted saves, one line a format
     PYTHONPATH=src python tools/crash_saves.py --saves 20 --seed 3
 
 A child process saves one checkpoint after the other to the same path; after a random time it gets SIGKILL. The file
-must then be the last complete checkpoint or the one that was under way. Kills between two saves are not counted. A new
-file has a temporary name for an instant before it takes the place of the old one: such a stray must be a complete
-checkpoint too. Exits with 1 if anything else was found.
+must then be the last complete checkpoint or the one being saved. Kills between two saves are not counted. A new file
+has a temporary name for an instant before it replaces the old one: such a stray file must be a complete checkpoint too.
+Exits with 1 if anything else was found.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FORMATS = {
 
 
 def save_forever(save, path, shared, first):
-    """What the child does."""
+    """The main loop of the child process."""
     number = first
     while True:
         shared[:] = _PROGRESS.pack(number, number - 1)
@@ -49,7 +49,7 @@ def save_forever(save, path, shared, first):
 
 
 def interrupt(save, path, shared, first, delay):
-    """(saves begun, saves done) by a child that was killed after `delay` seconds."""
+    """(saves begun, saves completed) by a child that was killed after `delay` seconds."""
     shared[:] = _PROGRESS.pack(first - 1, first - 1)
     child = os.fork()
     if not child:
@@ -88,7 +88,7 @@ def remove_strays(load, path, begun, done):
 
 
 def crash(kind, saves, seed):
-    """(interrupted saves, complete saves, strays, faults): so many saves are interrupted, and some are complete."""
+    """Interrupts this many saves; returns (interrupted saves, completed saves, strays, faults)."""
     draw = random.Random(seed)
     save, load = FORMATS[kind]
     interrupted = complete = number = 0

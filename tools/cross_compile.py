@@ -1,10 +1,10 @@
-"""Compiles the native kernels for another kind of processor, with warnings as errors: ``tools/cross_compile.py``.
+"""Cross-compiles the native kernels for another architecture, with warnings as errors: ``tools/cross_compile.py``.
 
-The compiler is ``aarch64-linux-gnu-gcc``, of Debian's package ``gcc-aarch64-linux-gnu``, unless another one is named.
-The headers of Python and NumPy are those of this machine, whose pointers must be as large. The objects are thrown away:
-what is found out is that they can be made. With ``--vectors`` it prints how many vector instructions there are in the
-loops, and how many scalar ones of the same arithmetic. With ``--link`` it writes the extension for a Python of the same
-version, which ``qemu-aarch64 -L ROOT ROOT/usr/bin/python3.11`` runs where its libraries and wheels are at hand::
+The default compiler is ``aarch64-linux-gnu-gcc``, from Debian's package ``gcc-aarch64-linux-gnu``. The headers of
+Python and NumPy are those of this machine, which must have the same pointer size. The object files are discarded: this
+only checks that the kernels compile. ``--vectors`` prints how many vector instructions the loops contain, and how many
+scalar ones of the same arithmetic. ``--link`` writes the extension for a Python of the same version, to be run by
+``qemu-aarch64 -L ROOT ROOT/usr/bin/python3.11`` if its libraries and wheels are available::
 
     python tools/cross_compile.py --link FOLDER/flambeau/_kernels.cpython-311-aarch64-linux-gnu.so
 """
@@ -29,13 +29,13 @@ ARITHMETIC = r"\tf(?:add|sub|mul|div|mla|madd|sqrt)\t"
 
 
 def flags():
-    """Those of setup.py, which cannot be imported: it would build."""
+    """The compiler flags of setup.py, which cannot be imported: it would build."""
     text = re.search(r"^FLAGS = \[(.*)\]$", (ROOT / "setup.py").read_text(), re.MULTILINE)
     return re.findall(r'"(.*?)"', text[1])
 
 
 def compile_file(compiler, source, folder):
-    """The path of its object; None, after the compiler's message, if there is none."""
+    """Returns the path of the object file; prints the compiler's message and returns None on failure."""
     target = folder / f"{source.stem}.o"
     includes = [f"-I{sysconfig.get_path('include')}", f"-I{numpy.get_include()}"]
     command = [compiler, *flags(), *WARNINGS, "-fPIC", *includes, "-c", source, "-o", target]

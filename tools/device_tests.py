@@ -1,4 +1,4 @@
-"""Runs the tests of devices on the accelerator that jax finds here; elsewhere they run on jax's CPU.
+"""Runs the device tests on the accelerator that jax finds, or else on jax's CPU backend.
 
     python tools/device_tests.py             # all of them
     python tools/device_tests.py -n 4 -x     # with arguments of pytest

@@ -1,10 +1,10 @@
-"""Runs small programs that use libraries written for PyTorch, unmodified, on Flambeau; compares with PyTorch.
+"""Runs small, unmodified programs that use libraries written for PyTorch on Flambeau, and compares with PyTorch.
 
     python tools/ecosystem.py                               # every program of tools/uses whose library is installed
     python tools/ecosystem.py --oracle PYTHON --table FILE  # compares with PyTorch in another interpreter, or this one
 
-Each program prints words and numbers. Words must be the same, numbers equal up to rounding. The status is 1 if a
-program fails or prints something else than with PyTorch.
+Each program prints words and numbers. Words must be the same, numbers equal up to rounding. The exit status is 1 if a
+program fails or its output differs from PyTorch's.
 """
 
 import argparse
@@ -20,9 +20,9 @@ from typing import NamedTuple
 USES = Path(__file__).with_name("uses")
 SOURCE = Path(__file__).parents[1] / "src"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
-RELATIVE, ABSOLUTE = 1e-3, 2e-4  # what deep networks make of rounding; a few units of the last digit printed
+RELATIVE, ABSOLUTE = 1e-3, 2e-4  # rounding amplified by deep networks; a few units of the last printed digit
 
-# Programs of tools/uses by name, and the distributions that they need.
+# The programs of tools/uses, and the distributions that they need.
 PROGRAMS = {
     "einops_layers": ["einops"],
     "torchinfo_summary": ["torchinfo"],
@@ -41,8 +41,8 @@ PROGRAMS = {
 TABLE = """\
 # Libraries on Flambeau
 
-Written by `tools/ecosystem.py`: programs of `tools/uses`, unmodified, under the name `torch`. Words that they print are
-compared exactly, numbers up to rounding.
+Written by `tools/ecosystem.py`: the unmodified programs of `tools/uses`, with Flambeau as `torch`. In their output,
+words are compared exactly, numbers up to rounding.
 
 Python {python}; {versions}.
 
@@ -53,7 +53,7 @@ Python {python}; {versions}.
 
 
 class Result(NamedTuple):
-    """What a program did."""
+    """The outcome of a program."""
 
     name: str
     outcome: str
@@ -78,7 +78,7 @@ def _version(name):
 
 
 def run(command, name, timeout=600):
-    """What a program prints; a RuntimeError says why it failed."""
+    """The output of a program; raises RuntimeError with the reason if it failed."""
     path = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [*command, str(USES / f"{name}.py")], capture_output=True, text=True, timeout=timeout,
@@ -90,12 +90,12 @@ def run(command, name, timeout=600):
 
 
 def run_aliased(name):
-    """The same on Flambeau, under the name torch."""
+    """The same on Flambeau, imported as torch."""
     return run([sys.executable, "-m", "flambeau", "run"], name)
 
 
 def difference(got, want):
-    """Where two outputs differ, "" if they do not; and the largest relative difference of two numbers."""
+    """Where two outputs differ ("" if they do not), and the largest relative difference of two numbers."""
     largest = 0.0
     for ours, theirs in zip(got.splitlines(), want.splitlines(), strict=False):
         if NUMBER.split(ours) != NUMBER.split(theirs):

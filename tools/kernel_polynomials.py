@@ -1,8 +1,7 @@
 """Prints the polynomials in csrc/loops/functions.h.
 
-Each interpolates its function at Chebyshev's nodes, computed with 50 digits; the error, which is printed too, is close
-to the smallest possible for the degree. A quotient of two is a fit by least squares, in which points with a large error
-count more from time to time.
+Each interpolates its function at Chebyshev nodes, computed with 50 digits; the error, which is also printed, is close
+to the minimum for the degree. A quotient of two is an iteratively reweighted least-squares fit.
 
     pip install mpmath numpy && python tools/kernel_polynomials.py
 """
@@ -58,7 +57,7 @@ POLYNOMIALS = {
 
 
 def interpolated(function, low, high, degree):
-    """The coefficients, of the lowest power first, and the largest relative error."""
+    """The coefficients, lowest power first, and the largest relative error."""
     low, high = mp.mpf(low), mp.mpf(high)
     nodes = [mp.cos(mp.pi * (2 * i + 1) / (2 * degree + 2)) for i in range(degree + 1)]
     points = [(low + high) / 2 + (high - low) / 2 * t for t in nodes]

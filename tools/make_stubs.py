@@ -1,7 +1,7 @@
 """Writes the type stubs of the public surface from the running library.
 
-Most methods of Tensor and many functions are attached or made in loops, which type checkers and editors cannot
-follow. The stubs say what is there: names and signatures from the library itself, types from ``stub_types.py``.
+Most methods of Tensor and many functions are attached or generated in loops, which type checkers and editors cannot
+follow. The stubs declare them: names and signatures from the library itself, types from ``stub_types.py``.
 
     PYTHONPATH=src python tools/make_stubs.py
 """
@@ -38,9 +38,9 @@ from flambeau.functions._results import Result
 PACKAGE = pathlib.Path(flambeau.__file__).parent
 HEAD = "# Written by tools/make_stubs.py from the running library: change that, or the library, and run it.\n"
 WIDTH = 120
-OF_FUNCTIONS = ("fft", "linalg", "nn.functional", "signal.windows", "special")  # modules that hold functions only
+OF_FUNCTIONS = ("fft", "linalg", "nn.functional", "signal.windows", "special")  # modules of functions only
 
-IMPORTS = {  # where the words of a stub come from; each stub imports those that it uses
+IMPORTS = {  # where the names in a stub come from; each stub imports those that it uses
     "collections.abc": ("Callable", "Iterator", "Sequence"),
     "contextlib": ("AbstractContextManager",),
     "typing": ("Any", "Literal", "NamedTuple", "Self", "TypeAlias", "overload"),
@@ -82,7 +82,7 @@ def type_of(parameter, function, module=""):
 
 
 def written(parameter, function, module=""):
-    """A parameter as it stands in a stub."""
+    """A parameter as written in a stub."""
     star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
     text = f"{star}{parameter.name}: {type_of(parameter, function, module)}"
     default = parameter.default
@@ -95,7 +95,7 @@ def written(parameter, function, module=""):
 
 
 def listed(parameters, function, module="", first=None):
-    """Parameters with the marks / and * where they belong; `first` replaces the first of them."""
+    """Parameters with the markers / and *; `first` replaces the first parameter."""
     texts, before = [], None
     for i, p in enumerate(parameters):
         if before is p.POSITIONAL_ONLY and p.kind is not p.POSITIONAL_ONLY:
@@ -115,7 +115,7 @@ def returned(function, module=""):
 
 
 def signatures(name, function, module="", method=False):
-    """All the ways to call a function, or a method of Tensor, as "(parameters) -> result"."""
+    """All overloads of a function, or of a method of Tensor, as "(parameters) -> result"."""
     parameters = list(inspect.signature(function).parameters.values())
     first = "self" if method else None
     result = "Self" if method and name.endswith("_") and not name.endswith("__") else returned(name, module)
@@ -144,7 +144,7 @@ def spread(name, parameters, result, first):
 
 
 def flagged(name, parameters, flag, first):
-    """A result that depends on a flag: the flag is off, on, or not known."""
+    """The overloads of a function whose result depends on a flag: off, on, or not known."""
     off = [p.replace(name="FLAG") if p is flag else p for p in parameters]
     on = [p for p in parameters if p is not flag and p.kind is not p.KEYWORD_ONLY]
     late = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p is not flag]
@@ -158,7 +158,7 @@ def flagged(name, parameters, flag, first):
 
 
 def definition(name, ways, indent="", decorator=None, ignore=""):
-    """The lines of a function in a stub, one ``def`` for each way to call it."""
+    """The lines of a function in a stub, one ``def`` per overload."""
     lines = []
     for way in ways:
         if decorator:
@@ -170,7 +170,7 @@ def definition(name, ways, indent="", decorator=None, ignore=""):
 
 
 def wrapped(line, indent):
-    """A line that is too long, with its parameters on lines of their own."""
+    """A line that is too long, with its parameters on separate lines."""
     if len(line) <= WIDTH:
         return [line]
     head, rest = line.split("(", 1)
@@ -187,7 +187,7 @@ def wrapped(line, indent):
 
 
 def stub(lines, depth=0, imports=(), own=()):
-    """A stub of these lines, with the imports they need; `own` are names that the module itself has."""
+    """A stub of these lines, with the imports they need; `own` are names that the module defines."""
     text = "\n".join(lines) + "\n"
     needed = list(imports)
     for module, names in IMPORTS.items():
@@ -202,7 +202,7 @@ def stub(lines, depth=0, imports=(), own=()):
 
 
 def ordered(imports):
-    """Imports of the standard library, then of NumPy, then of the package, from the outside to the inside."""
+    """Imports in order: the standard library, NumPy, the package from the top level down."""
 
     def key(line):
         _, module, _, name, *_ = line.split()
@@ -233,7 +233,7 @@ def return_types():
 
 
 def function_module(name):
-    """(path, text) of the stub of a module of functions: what it exports."""
+    """(path, text) of the stub of a module of functions."""
     module = importlib.import_module(f"flambeau.{name}")
     names = getattr(module, "__all__", None)
     if names is None:
@@ -245,7 +245,7 @@ def function_module(name):
 
 
 def exported(module, names, called, depth=0):
-    """The imports and the definitions that give these names of a module."""
+    """The imports and definitions for these names of a module."""
     imports, lines = [], []
     for name in sorted(set(names)):
         value = getattr(module, name)
@@ -260,7 +260,7 @@ def exported(module, names, called, depth=0):
 
 
 def defined_in(kind, name):
-    """Whether a class is written out in its module, so that it can be imported from there by type checkers."""
+    """Whether a class is defined literally in its module, so that type checkers can import it from there."""
     module = importlib.import_module(kind.__module__) if kind.__module__.startswith("flambeau") else None
     return module is not None and re.search(rf"^class {name}\b", inspect.getsource(module), re.MULTILINE) is not None
 
@@ -274,7 +274,7 @@ def constant_type(name, value):
 
 
 def top_module():
-    """The stub of ``flambeau`` itself: what it imports, the star imports spelt out, and its own names."""
+    """The stub of ``flambeau`` itself: its imports, with star imports expanded, and its own names."""
     kept = {}  # name -> the import that type checkers can follow
     for node in ast.parse((PACKAGE / "__init__.py").read_text()).body:
         for alias in node.names if isinstance(node, ast.ImportFrom) else ():
@@ -290,7 +290,7 @@ def top_module():
 
 
 def tensor_module():
-    """The stub of ``flambeau._tensor``: Tensor with all that is attached to it, and the other names of the module."""
+    """The stub of ``flambeau._tensor``: Tensor with everything attached to it, and the other names of the module."""
     module = importlib.import_module("flambeau._tensor")
     lines = []
     for node in ast.parse((PACKAGE / "_tensor.py").read_text()).body:
@@ -306,7 +306,7 @@ def tensor_module():
 
 
 def core_class(kind):
-    """A class that only the core uses: its attributes are not told apart."""
+    """An internal class: its attributes are not declared individually."""
     own = [core_signature(kind.__init__, "None")] if "__init__" in vars(kind) else []
     return [
         f"class {kind.__name__}:",

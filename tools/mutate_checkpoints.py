@@ -3,10 +3,10 @@
     PYTHONPATH=src python tools/mutate_checkpoints.py                      # 5,000 files
     PYTHONPATH=src python tools/mutate_checkpoints.py --files 300 --seed 2
 
-Each file is a sound checkpoint (a zip archive, or of the format before PyTorch 1.6) that was cut off, had bits or
-blocks changed, claims other sizes, is compressed, or has a pickle that would run code. A restricted load may succeed,
-or raise RuntimeError, UnpicklingError or EOFError. It must run no code, take no longer than some seconds and no more
-memory than some hundred megabytes; all of that is watched in a process of its own. Exits with 1 if it was otherwise.
+Each file is a valid checkpoint (a zip archive, or in the format before PyTorch 1.6) that was truncated, had bits or
+blocks changed, claims wrong sizes, is compressed, or has a pickle that would run code. A restricted load may succeed,
+or raise RuntimeError, UnpicklingError or EOFError. It must not run code, nor take more than a few seconds and a few
+hundred megabytes of memory; a separate process checks all of this. Exits with 1 on any violation.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from flambeau import nn
 from flambeau.serialization._archive import Writer
 
 ALLOWED = (RuntimeError, pickle.UnpicklingError, EOFError)
-MEMORY = 256 << 20  # that loads may take
-SECONDS = 20  # that one load may take
+MEMORY = 256 << 20  # limit for all loads
+SECONDS = 20  # limit for one load
 MAGIC = 0x1950A86A20F9469CFC6C
 
-# Events of the interpreter that no load has a reason for.
+# Audit events that no load should cause.
 FORBIDDEN = ("exec", "compile", "os.", "subprocess.", "socket.", "shutil.", "ctypes.", "pickle.find_class")
 
 
-# ---- sound files
+# ---- valid files
 
 
 def values():
-    """What the sound checkpoints hold."""
+    """The contents of the valid checkpoints."""
     torch = flambeau
     base = torch.arange(24.0).view(4, 6)
     model = nn.Sequential(nn.Linear(6, 5), nn.BatchNorm1d(5), nn.Linear(5, 2))
@@ -84,7 +84,7 @@ def as_zip(pickled, storages):
 
 
 def as_legacy(pickled, storages, counts=None):
-    """A file of the old format; its records of storages have one field more."""
+    """A file in the old format, whose storage records have one more field."""
     head = [MAGIC, 1001, {"protocol_version": 1001, "little_endian": True, "type_sizes": {}}]
     elements = b"".join(
         struct.pack("<q", (counts or {}).get(key, len(data) // 4)) + data for key, data in storages.items()
@@ -93,7 +93,7 @@ def as_legacy(pickled, storages, counts=None):
 
 
 def legacy_pickle(shapes):
-    """The pickle of {key: a float32 tensor}, as the old format has it, and its storages."""
+    """The pickle of {key: a float32 tensor} in the old format, and its storages."""
     out, storages = [b"\x80\x02}("], {}
     for number, shape in enumerate(shapes):
         count = functools.reduce(lambda a, b: a * b, shape, 1)
@@ -128,7 +128,7 @@ def flipped_bits(draw, pickled, storages, pack):
 
 
 def flipped_pickle(draw, pickled, storages, pack):
-    """With a right checksum, so that the pickle is read."""
+    """With a correct checksum, so that the pickle is read."""
     return pack(_flip(draw, pickled), storages)
 
 
@@ -137,7 +137,7 @@ def cut_pickle(draw, pickled, storages, pack):
 
 
 def changed_block(draw, pickled, storages, pack):
-    """A block is removed, doubled, overwritten or moved."""
+    """A block is removed, duplicated, overwritten or moved."""
     data = pack(pickled, storages) if draw.random() < 0.5 else pickled
     start = draw.randrange(len(data))
     block = data[start: start + draw.randint(1, 64)]
@@ -148,7 +148,7 @@ def changed_block(draw, pickled, storages, pack):
 
 
 def wrong_sizes(draw, pickled, storages, pack):
-    """Storages are longer or shorter than the pickle says, or missing."""
+    """Storages are longer or shorter than declared in the pickle, or missing."""
     storages = dict(storages)
     key = draw.choice(list(storages))
     size = len(storages[key])
@@ -173,7 +173,7 @@ def large_numbers(draw, pickled, storages, pack):
 
 
 def claims_in_directory(draw, pickled, storages, pack):
-    """Sizes and offsets of a zip directory, or counts of the old format, become anything."""
+    """Sizes and offsets of a zip directory, or counts of the old format, become arbitrary."""
     data = bytearray(pack(pickled, storages))
     marks = [i for i in range(len(data) - 46) if data[i: i + 4] in (b"PK\1\2", b"PK\5\6", b"PK\3\4")]
     if not marks:
@@ -223,7 +223,7 @@ GADGETS = [b"(S'true'\niposix\nsystem\n", b"\x82\x01", b"(cposix\nsystem\nS'true
 
 
 def hostile_pickle(draw, pickled, storages, pack):
-    """A call or an odd instruction, alone or in the middle of a sound pickle."""
+    """A call or an unusual opcode, alone or inside a valid pickle."""
     evil = draw.choice(GADGETS) if draw.random() < 0.4 else draw.choice(HOSTILE).opcodes()
     if draw.random() < 0.5:
         return pack(b"\x80\x02" + evil + b".", storages if draw.random() < 0.5 else {})
@@ -232,7 +232,7 @@ def hostile_pickle(draw, pickled, storages, pack):
 
 
 def growing_pickle(draw, pickled, storages, pack):
-    """One long list, and many copies of it: by sets, by Counters, by doubling a list that holds itself."""
+    """One long list, and many copies of it: by sets, by Counters, by doubling a list that contains itself."""
     items = b"](" + b"".join(_int(n) for n in range(draw.randint(10, 3000))) + b"eq\1"
     maker = draw.choice([b"cbuiltins\nset\n", b"ccollections\nCounter\n", b"cbuiltins\nfrozenset\n"])
     copies = (maker + b"h\1\x85R") * draw.randint(1, 3000)
@@ -253,22 +253,22 @@ MUTATIONS = [cut_off, flipped_bits, flipped_pickle, flipped_pickle, cut_pickle, 
 
 
 def files(count, seed):
-    """(name of the mutation, bytes) of so many files."""
+    """(name of the mutation, bytes) for this many files."""
     draw = random.Random(seed)
     sound = [(*parts_of(value), as_zip) for value in values()]
     sound += [(*legacy_pickle(shapes), as_legacy) for shapes in ([(4, 6), (3,)], [(2, 2, 2)] * 4)]
     for pickled, storages, pack in sound:
-        flambeau.load(io.BytesIO(pack(pickled, storages)))  # they are sound
+        flambeau.load(io.BytesIO(pack(pickled, storages)))  # they are valid
     for _ in range(count):
         mutation, source = draw.choice(MUTATIONS), draw.choice(sound)
         yield mutation.__name__, mutation(draw, *source)
 
 
-# ---- the loads, in a process of their own
+# ---- the loads, in a separate process
 
 
 class Watch:
-    """Notes forbidden events of the interpreter while a file is loaded."""
+    """Records forbidden audit events while a file is loaded."""
 
     def __init__(self):
         self.active = False
@@ -281,11 +281,11 @@ class Watch:
 
 
 def load_all(count, seed, load, report):
-    """Loads the files and writes one line for each to `report`: the outcome, and what was wrong."""
+    """Loads the files and writes one line for each to `report`: the outcome, and any violation."""
     watch = Watch()
-    for _ in files(1, seed):  # what is imported lazily is imported now
+    for _ in files(1, seed):  # triggers lazy imports
         pass
-    codecs.lookup("raw-unicode-escape")  # of one of the instructions of pickles
+    codecs.lookup("raw-unicode-escape")  # used by a pickle opcode
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     _limit_memory(MEMORY)
     for name, data in files(count, seed):
@@ -303,7 +303,7 @@ def load_all(count, seed, load, report):
 
 
 def _limit_memory(more):
-    """Lets the process have so many bytes more than it has now."""
+    """Limits the process to this many bytes more than it has now."""
     pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + more
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -321,7 +321,7 @@ def _attempt(load, data):
 
 
 def mutate(count, seed, load=flambeau.load):
-    """(outcomes by kind, what was wrong, bytes of memory at the peak) of so many files."""
+    """(outcomes by kind, violations, peak memory in bytes) for this many files."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:

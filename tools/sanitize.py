@@ -1,10 +1,10 @@
 """Builds the native kernels with a sanitizer and runs their tests: ``tools/sanitize.py address``, or ``thread``.
 
-``address`` also looks for undefined behaviour. The build is made in a temporary folder; the sanitizer's runtime is
-loaded before Python's own libraries. Needs gcc, and the tests' dependencies. Arguments after the name go to pytest.
+``address`` also checks for undefined behaviour. The package is built in a temporary folder; the sanitizer's runtime is
+preloaded. Needs gcc, and the tests' dependencies. Arguments after the name go to pytest.
 
-NumPy, OpenBLAS and Python are not built with the sanitizer: leaks are not looked for, and of races only those between
-accesses by our own code are seen.
+NumPy, OpenBLAS and Python are not built with the sanitizer, so leaks are not checked, and only races between accesses
+by our own code are detected.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ TESTS = [
                                       "test_pick", "compiler/test_tables")],
 ]
 WITHOUT = (
-    "not forked and not everything_works and not own_threads "  # which start processes of their own
-    "and not leaves_no_gaps"  # which measures what malloc gives back, and a sanitizer's gives nothing back
+    "not forked and not everything_works and not own_threads "  # these start subprocesses
+    "and not leaves_no_gaps"  # measures what malloc returns to the system; a sanitizer's returns nothing
 )
 
 
 def library(name):
-    """The path of a runtime of gcc's."""
+    """The path of one of gcc's runtime libraries."""
     command = ["gcc", f"-print-file-name={name}"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def build(folder, flags):
-    """The package with kernels that are checked; returns where it is imported from."""
+    """Builds the package with instrumented kernels; returns its import path."""
     for name in ("csrc", "src", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, folder / name)
     for old in (folder / "src" / "flambeau").glob("_kernels*.so"):
         old.unlink()
     setup = folder / "setup.py"
-    setup.write_text(setup.read_text().replace('"-O3"', '"-O1"'))  # takes half as long to compile
+    setup.write_text(setup.read_text().replace('"-O3"', '"-O1"'))  # halves the compile time
     text = " ".join([*flags, "-g", "-fno-omit-frame-pointer"])
     env = os.environ | {"CFLAGS": text, "LDFLAGS": " ".join(flags)}
     subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], check=True, cwd=folder, env=env)

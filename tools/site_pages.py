@@ -1,9 +1,9 @@
-"""What the site shows beyond the files of docs/, made while mkdocs builds it (`hooks` of mkdocs.yml).
+"""Generates the parts of the site that are not in docs/, while mkdocs builds it (`hooks` of mkdocs.yml).
 
-- pictures: the pages that `inspect` makes in the chapters, by running these;
-- results: the tables of bench/results, of times and of what was compared with PyTorch;
-- the API reference, of docstrings (tools/site_reference.py);
-- for each page the navigation and the theme of its language, and a link to its twin in the other.
+- pictures: the pages that `inspect` creates in the chapters, by running these;
+- results: the tables of bench/results, of times and of comparisons with PyTorch;
+- the API reference, from docstrings (tools/site_reference.py);
+- for each page, the navigation and theme of its language, and a link to its counterpart in the other.
 """
 
 import re
@@ -15,7 +15,7 @@ from mkdocs.structure.files import File
 from mkdocs.structure.nav import Navigation
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]  # mkdocs takes it back when this file is loaded
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]  # mkdocs restores it after loading this file
 
 import site_reference  # noqa: E402
 
@@ -25,20 +25,20 @@ from _docs import run_guide  # noqa: E402
 LANGUAGES = {"en": "English", "zh": "中文"}
 TABLE = re.compile(r"^\|.*\n\|[ :|-]+\n((?:\|.*\n)+)", re.MULTILINE)
 HEADING = re.compile(r"^## (.+)\n", re.MULTILINE)
-COMPARED = ("conformance", "ecosystem", "libraries")  # the tables of bench/results that are not of times
-OUTSIDE = re.compile(r"\]\(\.\./(?:\.\./)?bench/results/(\w+)\.md\)")  # a link that leads out of docs/
+COMPARED = ("conformance", "ecosystem", "libraries")  # the tables of bench/results other than times
+OUTSIDE = re.compile(r"\]\(\.\./(?:\.\./)?bench/results/(\w+)\.md\)")  # a link out of docs/
 CHINESE = r"[\u3000-\u9fff\uff00-\uffef“”]"
 BROKEN_LINE = re.compile(rf"(?<={CHINESE})\n(?={CHINESE})")  # to be joined without a space
 
 WORDS = {
     "en": {
         "performance": "Performance",
-        "measured": "Written by the benchmarks in `bench/`, each beside PyTorch on one machine. Ratios below 1 mean "
-        "that Flambeau takes less time; nothing is left out where it takes more.",
+        "measured": "Written by the benchmarks in `bench/`, interleaved with PyTorch on one machine. Ratios below 1 "
+        "mean that Flambeau is faster; cases in which it is slower are listed too.",
         "overview": "| benchmark | cases | Flambeau is faster in | median of the ratios |\n|---|---:|---:|---:|\n",
         "compatibility": "Compatibility",
-        "compared": "Counted from the result tables of the repository when this site was built. What differs on "
-        "purpose is listed in [differences](../differences.md).",
+        "compared": "Counted from the result tables of the repository when this site was built. Deliberate "
+        "differences are listed in [differences](../differences.md).",
         "scores": "| compared with PyTorch | cases | agree |\n|---|---:|---:|\n",
         "programs": "programs that use libraries",
     },
@@ -77,7 +77,7 @@ def on_files(files, config):
 
 
 def pictures():
-    """The `page` that each chapter with a picture has made when its blocks have run."""
+    """The `page` that the code blocks of each chapter with a picture create."""
     return {
         f"pictures/{path.stem}.html": run_guide(path)["page"].html()
         for path in sorted((ROOT / "docs" / "guide").glob("*.md"))
@@ -89,7 +89,7 @@ def pictures():
 
 
 def rows(text):
-    """The cells of all tables of a text, row by row, without the headings."""
+    """The cells of all tables in a text, row by row, without the headings."""
     lines = "".join(TABLE.findall(text)).splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
@@ -111,7 +111,7 @@ def performance(words):
 
 
 def summary(ratios):
-    """In how many cases Flambeau is faster, and the median of the ratios."""
+    """The number of cases in which Flambeau is faster, and the median ratio."""
     return sum(ratio < 1 for ratio in ratios), f"{statistics.median(ratios):.2f}"
 
 
@@ -138,7 +138,7 @@ def language_of(uri):
 
 
 def twin_of(uri):
-    """Where the page of the other language would be."""
+    """The path of the page in the other language."""
     return uri.removeprefix("zh/") if language_of(uri) == "zh" else f"zh/{uri}"
 
 
@@ -161,7 +161,7 @@ def on_page_context(context, page, config, nav):
 
 
 def alternative(code, page, nav):
-    """An entry of the choice of languages: the same page in the other one, or its first."""
+    """An entry of the language selector: the same page in the other language, or its home page."""
     here = page.file.src_uri
     wanted = here if code == language_of(here) else twin_of(here)
     urls = {other.file.src_uri: other.url for other in nav.pages}

@@ -1,6 +1,6 @@
-"""The API reference of the site: a page a module, of the docstrings that users see at run time.
+"""The API reference of the site: a page per module, from the docstrings that users see at run time.
 
-Many functions are made in loops, so the modules are imported and asked rather than their text read.
+Many functions are generated in loops, so the modules are imported and inspected rather than parsed.
 """
 
 import functools
@@ -9,7 +9,7 @@ import inspect
 import re
 import textwrap
 
-MODULES = {  # what users import, and what is in it
+MODULES = {  # what users import, and its description
     "flambeau": {"en": "tensors and functions of them", "zh": "张量与张量的函数"},
     "flambeau.Tensor": {"en": "methods of tensors", "zh": "张量的方法"},
     "flambeau.nn": {"en": "modules, layers, losses", "zh": "模块、层与损失"},
@@ -45,7 +45,7 @@ ENTRY = re.compile(r"^(\*{0,2}\w[\w, *.]*?):\s")
 
 
 def pages():
-    """{path in the site: Markdown} in both languages; what docstrings say is English in both."""
+    """{path in the site: Markdown} in both languages; docstrings are English in both."""
     found = {}
     for folder, language in (("reference", "en"), ("zh/reference", "zh")):
         found[f"{folder}/index.md"] = index_of(language)
@@ -82,7 +82,7 @@ def members(owner):
 
 
 def entry_of(owner, name, value):
-    """A function, or a class with the methods that are its own, unless they have a page."""
+    """A function, or a class with its own methods, unless they have a page."""
     if not inspect.isclass(value):
         return described(f"## {name}", f"{owner}.{name}", value)
     methods = () if f"{owner}.{name}" in MODULES else methods_of(value)
@@ -92,7 +92,7 @@ def entry_of(owner, name, value):
 
 
 def methods_of(cls):
-    """The methods that a class documents, but for those that another class of the reference has and it inherits."""
+    """The documented methods of a class, except those inherited from another class in the reference."""
     inherited = {name for base in cls.__mro__[1:] if base in public_classes() for name in dir(base)}
     for name in dir(cls):
         method = getattr(cls, name, None)
@@ -112,7 +112,7 @@ def described(heading, call, value):
 
 
 def signature_of(value):
-    """What is between the parentheses; the first operands of an op that is called directly have PyTorch's names."""
+    """The text between the parentheses; ops that are public functions get PyTorch's names for their first operands."""
     try:
         text = re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(value)))
     except (TypeError, ValueError):
@@ -142,7 +142,7 @@ def markdown(text):
 
 
 def block(lines):
-    """Takes the indented lines, and empty ones among them, from the front; returns their text."""
+    """Removes the leading indented lines, and empty ones among them; returns their text."""
     taken = []
     while lines and (not lines[0].strip() or lines[0][0] == " "):
         taken.append(lines.pop(0))
@@ -157,7 +157,7 @@ def doctest(lines):
 
 
 def entries(text):
-    """A list of `name: what it is`, of which what goes on is indented; other text as it is."""
+    """Formats a list of `name: description`, with indented continuation lines; returns other text unchanged."""
     out = []
     for line in text.splitlines():
         found = ENTRY.match(line)
@@ -169,7 +169,7 @@ def entries(text):
 
 
 def escaped(line):
-    """``name`` as `name`; what Markdown or HTML would read otherwise, outside of code, as it stands."""
+    """Turns ``name`` into `name`, and escapes Markdown and HTML outside of code."""
     line = re.sub(r":\w+:(?=`)", "", line)  # roles, as in :class:`Adam`
     text, code = re.split(r"``?(.+?)``?", line)[::2], re.findall(r"``?(.+?)``?", line)
     parts = [re.sub(r"(?<!^)([\[\]<*_])", r"\\\1", part) for part in text]

@@ -1,8 +1,7 @@
 """Writes src/flambeau/engines/numpy/_series.py: the Chebyshev series behind the special functions.
 
-Each line of SERIES is a smooth function of t in [-1, 1]: a special function with its growth, poles,
-logarithms and zeros taken out, and its range mapped. The series is computed with 40 digits and cut where
-float64 ends.
+Each line of SERIES is a smooth function of t in [-1, 1]: a special function with its growth, poles, logarithms and
+zeros factored out, and its range mapped. The series is computed with 40 digits and truncated at float64 precision.
 
     pip install mpmath && python tools/special_series.py
 """
@@ -90,7 +89,7 @@ SERIES = {
     "ERFINV_D": lambda t: erfinv_ratio(linear(9, 28)(t) ** 2),
     # log(gamma(x)) / ((x - 1) (x - 2)), 1 <= x <= 2
     "LGAMMA": lambda t: (lambda x: mp.loggamma(x) / ((x - 1) * (x - 2)))(linear(1, 2)(t + mp.mpf(10) ** -30)),
-    # x times what Stirling's formula leaves of log(gamma(x)), x >= 8
+    # x times the error of Stirling's formula for log(gamma(x)), x >= 8
     "STIRLING": of_inverse_square(8, lambda x: x * stirling(x)),
     # x**2 (log(x) - 1 / (2 x) - psi(x)), x >= 8
     "DIGAMMA": of_inverse_square(8, lambda x: x * x * (mp.log(x) - 1 / (2 * x) - mp.psi(0, x))),
@@ -129,7 +128,7 @@ HEAD = '''"""The series of the special functions. Written by tools/special_serie
 
 
 def coefficients(function):
-    """The Chebyshev coefficients of a function on [-1, 1], as far as float64 sees them."""
+    """The Chebyshev coefficients of a function on [-1, 1], up to float64 precision."""
     angles = [(2 * j + 1) * mp.pi / (2 * NODES) for j in range(NODES)]
     values = [function(mp.cos(angle)) for angle in angles]
     found = [

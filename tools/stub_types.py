@@ -1,9 +1,9 @@
-"""What the running library does not tell about the types of its public surface: the tables of ``make_stubs.py``.
+"""Types of the public API that cannot be determined from the running library: the tables of ``make_stubs.py``.
 
 A parameter's type is looked up as "function.parameter" in EXCEPTIONS, then by its name in PARAMETERS; else it is the
 type of its default. A result's type is looked up in RETURNS, then among the named results; else it is a Tensor.
-Functions that can be called in several ways are written out in SIGNATURES. The words for types (Int, Dims, ...) are
-those of ALIASES: ``int`` and ``dtype`` are tensor methods and dtypes themselves, where the stubs are read.
+Overloaded functions are written out in SIGNATURES. Types have the names in ALIASES (Int, Dims, ...), since ``int`` and
+``dtype`` are names of tensor methods and dtypes in the stubs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ALIASES = {
 
 
 def by_name(table):
-    """{type: "names"} turned round: {name: type}."""
+    """{type: "names"} inverted: {name: type}."""
     return {name: type for type, names in table.items() for name in names.split()}
 
 
@@ -174,7 +174,7 @@ RETURNS = by_name({
     "tuple[Tensor, Tensor, Tensor]": "pca_lowrank svd_lowrank",
 })
 FLAGS = {"as_tuple": TENSORS, "return_indices": "tuple[Tensor, Tensor]"}  # what a function returns when they are set
-FIELDS = {"histogramdd.bin_edges": TENSORS}  # of named results: what is not a Tensor
+FIELDS = {"histogramdd.bin_edges": TENSORS}  # fields of named results that are not Tensors
 
 PROPERTIES = by_name({
     "Bool": """is_cpu is_cuda is_ipu is_leaf is_maia is_meta is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse
@@ -196,7 +196,7 @@ SLOTS = {
 
 OPERAND = "Tensor | Number"
 
-# What Python asks of an object, where it is not what the library's function says or not the usual for an operator.
+# Special methods whose signatures differ from the library's function, or from those of other operators.
 DUNDERS = {
     "__array__": "(self, dtype: Any = None, copy: Bool | None = None) -> Any",
     "__new__": "(cls, *args: Any, device: Device | None = None, data: Any = None) -> Self",
@@ -214,7 +214,7 @@ DUNDERS = {
     "__hash__": "(self) -> Int",
 }
 
-# Functions and methods that may be called with sizes one by one, or with a sequence of them under this name.
+# Functions and methods that take sizes as separate arguments, or a sequence of them under this name.
 SPREAD = by_name({
     "size": "broadcast_to empty expand new_empty new_ones new_zeros ones rand randn resize_ sum_to_size view zeros",
     "shape": "reshape",
@@ -242,7 +242,7 @@ STACKED = "has_biases: Bool, num_layers: Int, dropout: Float, train: Bool, bidir
 
 
 def recurrent(states, returns):
-    """The two ways to call a recurrent network: on batches, and on packed sequences."""
+    """The two overloads of a recurrent network: for batches, and for packed sequences."""
     return [f"(input: Tensor, hx: {states}, params: Sequence[Tensor], {STACKED}, batch_first: Bool) -> {returns}",
             f"(data: Tensor, batch_sizes: Tensor, hx: {states}, params: Sequence[Tensor], {STACKED}) -> {returns}"]
 
