@@ -1,6 +1,6 @@
-"""Probability distributions: draws, densities, transforms, divergences.
+"""Probability distributions: sampling, densities, transforms, KL divergences.
 
-Draws without gradients are `sample`, those with gradients `rsample`. For the seeds of PyTorch they are its draws.
+`sample` draws without gradients, `rsample` with reparameterized gradients. For the same seed, samples equal PyTorch's.
 
     >>> d = Normal(flambeau.zeros(3), 1.0)
     >>> d.log_prob(d.sample()).shape

@@ -1,4 +1,4 @@
-"""Absolute values of numbers that are distributed symmetrically around 0."""
+"""Absolute values of random variables symmetric around 0."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .transforms import AbsTransform
 
 
 class Half(TransformedDistribution):
-    """The base of such distributions: `whole` is the class of the symmetric one."""
+    """Base class; `whole` is the class of the symmetric distribution."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative

@@ -1,4 +1,4 @@
-"""Parameters that several distributions have: probabilities or logits, a location and a scale, those of another one."""
+"""Mixins for common parameters: probs or logits, loc and scale, and those of a base distribution."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ONE_DIMENSION = "`{name}` parameter must be at least one-dimensional."
 
 
 def attribute_of(owner, name, doc):
-    """A property: the attribute `name` of what the distribution has as `owner`."""
+    """A property that forwards to the attribute `name` of the distribution in `owner`."""
     return property(lambda self: getattr(getattr(self, owner), name), doc=doc)
 
 
@@ -30,7 +30,7 @@ class Symmetric:
 
 
 class LocationScale(Symmetric):
-    """Mixin: real numbers, moved by the parameter `loc` and stretched by `scale`."""
+    """Mixin: a location-scale family on the reals, with parameters `loc` and `scale`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -45,7 +45,7 @@ class LocationScale(Symmetric):
 
 
 def check_either(probs, logits):
-    """Raises unless one of both is None."""
+    """Raises unless exactly one of both is given."""
     if (probs is None) == (logits is None):
         raise ValueError(EITHER)
 
@@ -57,7 +57,7 @@ class ProbsOrLogits:
 
     @lazy_property
     def logits(self):
-        """The log-odds of the probabilities; of categories, the logarithms."""
+        """The log-odds of the probabilities; for categories, their logarithms."""
         return probs_to_logits(self.probs, is_binary=self._is_binary)
 
     @lazy_property
@@ -67,7 +67,7 @@ class ProbsOrLogits:
 
     @property
     def _param(self):
-        """The parameter that is there without computing."""
+        """The parameter that was given."""
         return self.logits if "logits" in vars(self) else self.probs
 
     @property
@@ -76,11 +76,11 @@ class ProbsOrLogits:
         return self._param.size()
 
     def _new(self, *args, **kwargs):
-        """A new tensor of the dtype and on the device of the parameter."""
+        """A new tensor with the dtype and device of the parameter."""
         return self._param.new(*args, **kwargs)
 
     def _broadcast_parameter(self, probs, logits, *others):
-        """Sets the parameter that is not None, broadcast with others; returns those."""
+        """Sets the parameter that is not None, broadcast with `others`, which are returned."""
         check_either(probs, logits)
         name, value = ("probs", probs) if logits is None else ("logits", logits)
         *others, value = broadcast_all(*others, value)
@@ -94,7 +94,7 @@ class CategoryProbsOrLogits(ProbsOrLogits):
     _is_binary = False
 
     def _normalize_parameter(self, probs, logits):
-        """Sets the parameter that is not None, as probabilities with a sum of 1."""
+        """Sets the parameter that is not None, normalized so that probabilities sum to 1."""
         check_either(probs, logits)
         name, value = ("probs", probs) if logits is None else ("logits", logits)
         if value.dim() < 1:
@@ -110,7 +110,7 @@ class CategoryProbsOrLogits(ProbsOrLogits):
 
 
 class CategoricalParameters:
-    """Mixin: the parameters are those of ``_categorical``, a categorical distribution."""
+    """Mixin: the parameters are those of ``_categorical``, a Categorical."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
@@ -119,5 +119,5 @@ class CategoricalParameters:
     param_shape = attribute_of("_categorical", "param_shape", "The shape of the parameter.")
 
     def _shapes(self):
-        """Those of the batch and of an event, which has an element for each category."""
+        """The batch shape and the event shape, which has an element per category."""
         return self._categorical.batch_shape, self._categorical.param_shape[-1:]

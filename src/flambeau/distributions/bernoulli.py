@@ -20,8 +20,8 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
 
     Args:
         probs: the probability of 1, a number or a tensor.
-        logits: its log-odds, instead.
-        validate_args: whether parameters and values are checked.
+        logits: the log-odds of 1, an alternative to `probs`.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -47,7 +47,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
 
     @property
     def mode(self):
-        """0 or 1; nan where both are as likely."""
+        """0 or 1; NaN for probability 0.5."""
         return (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, float("nan"))
 
     @property

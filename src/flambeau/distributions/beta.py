@@ -16,12 +16,12 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """Probabilities: the first coordinate of a Dirichlet distribution of two.
+    """The beta distribution: the first coordinate of a two-dimensional Dirichlet.
 
     Args:
-        concentration1: the first parameter, often α.
-        concentration0: the second, often β.
-        validate_args: whether parameters and values are checked.
+        concentration1: the first parameter, often called α.
+        concentration0: the second parameter, often called β.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

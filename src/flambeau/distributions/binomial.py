@@ -20,10 +20,10 @@ class Binomial(ProbsOrLogits, Distribution):
     """The number of successes among `total_count` trials.
 
     Args:
-        total_count: the number of trials, an integer or a tensor of them.
-        probs: the probability of a success.
-        logits: its log-odds, instead.
-        validate_args: whether parameters and values are checked.
+        total_count: the number of trials, an integer or a tensor of integers.
+        probs: the probability of success.
+        logits: the log-odds of success, an alternative to `probs`.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -84,7 +84,7 @@ class Binomial(ProbsOrLogits, Distribution):
         return values.expand((-1, *self._batch_shape)) if expand else values
 
     def _common_count(self, method):
-        """The number of trials, where all distributions of the batch have the same."""
+        """The number of trials if it is the same in the whole batch; raises otherwise."""
         low, high = int(self.total_count.min()), int(self.total_count.max())
         if low != high:
             raise NotImplementedError(DIFFERENT_COUNTS.format(method=method, low=low, high=high))

@@ -16,12 +16,12 @@ __all__ = ["Categorical"]
 
 
 class Categorical(CategoryProbsOrLogits, Distribution):
-    """The number of a category, from 0 on.
+    """A category index, starting at 0.
 
     Args:
-        probs: the weights of the categories along the last dimension; they are divided by their sum.
-        logits: logarithms of weights, instead.
-        validate_args: whether parameters and values are checked.
+        probs: the weights of the categories along the last dimension, which are normalized.
+        logits: the logarithms of the weights, an alternative to `probs`.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -46,7 +46,7 @@ class Categorical(CategoryProbsOrLogits, Distribution):
 
     @property
     def mean(self):
-        """nan: categories have no order."""
+        """NaN: categories are not ordered."""
         return self._nans()
 
     @property
@@ -55,7 +55,7 @@ class Categorical(CategoryProbsOrLogits, Distribution):
 
     @property
     def variance(self):
-        """nan: categories have no order."""
+        """NaN: categories are not ordered."""
         return self._nans()
 
     def _nans(self):
@@ -75,7 +75,7 @@ class Categorical(CategoryProbsOrLogits, Distribution):
         return log_pmf.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self):
-        logits = self.logits.clamp(min=finfo(self.logits.dtype).min)  # 0 · -inf is not a number
+        logits = self.logits.clamp(min=finfo(self.logits.dtype).min)  # 0 · -inf is NaN
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand=True):

@@ -13,12 +13,12 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(LocationScale, Distribution):
-    """The distribution of a ratio of normal numbers; its tails are so wide that it has no mean.
+    """The ratio of two normal random variables; its tails are too heavy for a mean.
 
     Args:
         loc: the median and mode.
         scale: half the distance between the quartiles.
-        validate_args: whether parameters and values are checked.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -31,7 +31,7 @@ class Cauchy(LocationScale, Distribution):
 
     @property
     def mean(self):
-        """nan: there is none."""
+        """NaN: undefined."""
         return full_like(self.loc, math.nan)
 
     @property

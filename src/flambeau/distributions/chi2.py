@@ -9,11 +9,11 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """The sum of the squares of `df` standard normal numbers.
+    """The sum of squares of `df` standard normal random variables.
 
     Args:
         df: the degrees of freedom.
-        validate_args: whether parameters and values are checked.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

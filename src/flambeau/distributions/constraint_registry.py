@@ -1,7 +1,7 @@
-"""Transforms to the region that a constraint describes.
+"""Transforms from unconstrained space to constrained sets.
 
-Both :data:`biject_to` and :data:`transform_to` give a transform from all numbers to such a region. Those of the first
-are bijections with a Jacobian, as densities need; those of the second may be simpler, as optimizers need.
+Both :data:`biject_to` and :data:`transform_to` map a constraint to a transform from the reals to its set. Those of the
+former are bijections with a Jacobian, as densities need; those of the latter may be simpler, as optimizers need.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NO_TRANSFORM = "Cannot transform {cls} constraints: no transform is registered f
 
 
 class ConstraintRegistry:
-    """A table from classes of constraints to functions that make a transform for a constraint.
+    """A table of transform factories by constraint class.
 
     Example::
 
@@ -30,7 +30,7 @@ class ConstraintRegistry:
         super().__init__()
 
     def register(self, constraint, factory=None):
-        """Registers a function for a class of constraints, given by the class or an instance; also a decorator."""
+        """Registers a factory for a constraint class, given by the class or an instance; also a decorator."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         cls = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint
@@ -40,7 +40,7 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint):
-        """A transform to the region of a constraint."""
+        """A transform to the set of a constraint."""
         try:
             factory = self._registry[type(constraint)]
         except KeyError:
@@ -53,7 +53,7 @@ transform_to = ConstraintRegistry()
 
 
 def both(*registered):
-    """Decorator: registers a function for some constraints in both tables."""
+    """Decorator: registers a factory for constraints in both tables."""
 
     def register(factory):
         for constraint in registered:

@@ -19,15 +19,15 @@ __all__ = ["ContinuousBernoulli"]
 
 
 class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
-    """Numbers from 0 to 1 with a density in proportion to ``probs**x (1 - probs)**(1 - x)``.
+    """Values in [0, 1] with a density proportional to ``probs**x (1 - probs)**(1 - x)``.
 
-    The normaliser of the density is 0 / 0 where `probs` is a half: between the limits a Taylor series serves.
+    The normalizer is 0 / 0 for `probs` = 0.5: between the limits it is computed by a Taylor series.
 
     Args:
-        probs: the parameter, from 0 to 1; it is not the mean.
-        logits: its log-odds, instead.
-        lims: the limits around a half.
-        validate_args: whether parameters and values are checked.
+        probs: the parameter, from 0 to 1; not the mean.
+        logits: the log-odds, an alternative to `probs`.
+        lims: the limits around 0.5.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -55,16 +55,16 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         return new
 
     def _away_from_half(self):
-        """Where the formulas can be evaluated."""
+        """Where the closed formulas are stable."""
         low, high = self._lims
         return (self.probs <= low) | (self.probs > high)
 
     def _safe_probs(self):
-        """The probabilities; between the limits, the lower one."""
+        """The probabilities, replaced by the lower limit between the limits."""
         return where(self._away_from_half(), self.probs, self._lims[0] * ones_like(self.probs))
 
     def _cont_bern_log_norm(self):
-        """The logarithm of the normaliser."""
+        """The logarithm of the normalizer."""
         p = self._safe_probs()
         below = where(p <= 0.5, p, zeros_like(p))
         above = where(p >= 0.5, p, ones_like(p))
@@ -128,7 +128,7 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         return (self.logits,)
 
     def _log_normalizer(self, x):
-        """The logarithm of the normaliser by the natural parameter, with a Taylor series around 0."""
+        """The log-normalizer as a function of the natural parameter, with a Taylor series around 0."""
         low, high = self._lims[0] - 0.5, self._lims[1] - 0.5
         away = (x <= low) | (x > high)
         safe = where(away, x, low * ones_like(x))

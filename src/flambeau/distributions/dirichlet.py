@@ -12,11 +12,11 @@ __all__ = ["Dirichlet"]
 
 
 class Dirichlet(ExponentialFamily):
-    """Vectors of probabilities.
+    """Probability vectors.
 
     Args:
-        concentration: along the last dimension, the parameters α of the coordinates.
-        validate_args: whether parameters and values are checked.
+        concentration: the parameters α, along the last dimension.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -43,7 +43,7 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def mode(self):
-        """Where all parameters are below 1, the corner of the largest one."""
+        """The mode; if all parameters are below 1, the vertex of the largest one."""
         excess = (self.concentration - 1).clamp(min=0.0)
         mode = excess / excess.sum(-1, True)
         in_corners = (self.concentration < 1).all(dim=-1)

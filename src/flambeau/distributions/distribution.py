@@ -1,4 +1,4 @@
-"""The base of the distributions: shapes, validation, and what every distribution answers."""
+"""The base class of distributions: shapes, validation, and the common interface."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ SAMPLE_N = "`sample_n(n)` will be deprecated. Use `sample((n,))` instead."
 
 
 class Distribution:
-    """Base of the distributions: a batch of independent ones, each over events of one shape.
+    """Base class of distributions: a batch of independent distributions over events of one shape.
 
-    A subclass says in `arg_constraints` what its parameters must satisfy, in `support` which values it has, and
-    defines what it can of `sample`, `rsample`, `log_prob` and the rest.
+    A subclass declares the constraints of its parameters in `arg_constraints` and of its values in `support`, and
+    implements what it can of `sample`, `rsample`, `log_prob` and so on.
 
     Args:
         batch_shape: the shape of the batch.
-        event_shape: the shape of one draw of one distribution.
-        validate_args: whether parameters and values are checked; None leaves it to the default, which is True.
+        event_shape: the shape of a single event.
+        validate_args: whether to validate parameters and values; None means the default, which is True.
 
     Example::
 
@@ -68,7 +68,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value):
-        """Whether distributions check their arguments when none is said."""
+        """Sets whether distributions validate their arguments by default."""
         if value not in (True, False):
             raise ValueError(f"expected True or False, got {value!r}")
         Distribution._validate_args = value
@@ -84,12 +84,12 @@ class Distribution:
 
     @property
     def arg_constraints(self):
-        """{name of a parameter: the constraint that it must satisfy}."""
+        """The constraints of the parameters, by name."""
         raise NotImplementedError
 
     @property
     def support(self):
-        """The constraint that describes which values there are."""
+        """The constraint of the values."""
         raise NotImplementedError
 
     @property
@@ -99,7 +99,7 @@ class Distribution:
 
     @property
     def event_shape(self):
-        """The shape of one draw of one distribution."""
+        """The shape of a single event."""
         return self._event_shape
 
     @property
@@ -109,7 +109,7 @@ class Distribution:
 
     @property
     def mode(self):
-        """The most likely value."""
+        """The mode."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
@@ -123,35 +123,35 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape=Size()):  # noqa: B008
-        """Draws, without gradients."""
+        """Samples, without gradients."""
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape=Size()):  # noqa: B008
-        """Draws through which gradients reach the parameters."""
+        """Samples with reparameterized gradients."""
         raise NotImplementedError
 
     def sample_n(self, n):
-        """n draws."""
+        """Draws n samples."""
         warnings.warn(SAMPLE_N, FutureWarning, stacklevel=2)
         return self.sample(Size((n,)))
 
     def log_prob(self, value):
-        """The logarithm of the density, or of the probability, at `value`."""
+        """The logarithm of the probability density or mass at `value`."""
         raise NotImplementedError
 
     def cdf(self, value):
-        """The probability of at most `value`."""
+        """The cumulative distribution function at `value`."""
         raise NotImplementedError
 
     def icdf(self, value):
-        """The value that is not exceeded with the probability `value`."""
+        """The quantile function, the inverse of ``cdf``, at `value`."""
         raise NotImplementedError
 
     def enumerate_support(self, expand=True):
-        """All values of a discrete distribution, along a new first dimension.
+        """All values of a discrete distribution, along a new leading dimension.
 
-        With ``expand=False`` the dimensions of the batch are of size 1.
+        With ``expand=False``, the batch dimensions have size 1.
         """
         raise NotImplementedError
 
@@ -164,7 +164,7 @@ class Distribution:
         return self.entropy().exp()
 
     def expand(self, batch_shape, _instance=None):
-        """The same distributions, as a larger batch; parameters are views of the present ones.
+        """Expands the batch; the parameters become views of the current ones.
 
         Args:
             batch_shape: the shape of the new batch.
@@ -175,17 +175,17 @@ class Distribution:
     # ---- for subclasses
 
     def _extended_shape(self, sample_shape=Size()):  # noqa: B008
-        """The shape of draws of a shape."""
+        """The shape of samples of `sample_shape`."""
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
     def _get_checked_instance(self, cls, _instance=None):
-        """The instance that ``cls.expand`` fills."""
+        """The instance for ``cls.expand`` to fill."""
         if _instance is None and type(self).__init__ != cls.__init__:
             raise NotImplementedError(NO_EXPAND.format(subclass=type(self).__name__, cls=cls.__name__))
         return self.__new__(type(self)) if _instance is None else _instance
 
     def _expand_parameters(self, cls, batch_shape, _instance=None):
-        """What ``cls.expand`` returns where the parameters are those that `arg_constraints` names."""
+        """Implements ``cls.expand`` for parameters named by `arg_constraints`."""
         new = self._get_checked_instance(cls, _instance)
         for name, constraint in self.arg_constraints.items():
             if name in vars(self):
@@ -195,7 +195,7 @@ class Distribution:
         return self._finish_expanded(new, batch_shape)
 
     def _finish_expanded(self, new, batch_shape):
-        """Makes a distribution of `new`, which has its parameters: they need no second validation."""
+        """Finishes `new`, whose parameters are set, without validating them again."""
         Distribution.__init__(new, Size(batch_shape), self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
@@ -215,11 +215,11 @@ class Distribution:
             self._demand(constraint.check(value), INVALID_PARAMETER, value, constraint, name=name)
 
     def _is_uncomputed(self, name):
-        """Whether a parameter is one that is computed from another when somebody asks for it."""
+        """Whether a parameter is lazy and has not been computed."""
         return name not in vars(self) and isinstance(getattr(type(self), name, None), lazy_property)
 
     def _validate_sample(self, value):
-        """Raises where `value` cannot be a value of this distribution."""
+        """Raises if `value` is not a valid value of this distribution."""
         if not isinstance(value, Tensor):
             raise ValueError(NOT_A_TENSOR.format(type=type(value).__name__))
         event_start = value.dim() - len(self._event_shape)
@@ -240,7 +240,7 @@ class Distribution:
         self._demand(support.check(value), OUTSIDE_SUPPORT, value, support)
 
     def _demand(self, inside, message, value, constraint, **more):
-        """Raises unless all events are inside, in all samples of a vmap; of a traced program, when it runs."""
+        """Raises unless all events are valid, also in samples of a vmap; in a traced program, at run time."""
         array = innermost(inside._a)
         holds = array.all()
         is_shown = array is inside._a and not is_traced(array)
@@ -260,7 +260,7 @@ class Distribution:
 
 
 def _first_outside(value, inside):
-    """A sentence about the first event of `value` that is not inside."""
+    """Describes the first invalid event of `value`."""
     index = (~inside).nonzero()[0].tolist()
     event_shape = value.shape[value.dim() - max(0, value.dim() - inside.dim()) :]
     event = value.expand((*inside.shape, *event_shape))[tuple(index)]

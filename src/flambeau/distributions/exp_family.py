@@ -10,19 +10,19 @@ __all__ = ["ExponentialFamily"]
 
 
 class ExponentialFamily(Distribution):
-    """Base of the distributions whose log-normalizer ``A`` is known as a function of natural parameters ``η``.
+    """Base class of distributions with a known log-normalizer ``A`` of natural parameters ``η``.
 
-    A subclass gives `_natural_params`, `_log_normalizer` and the mean of the carrier measure, ``E[log h(x)]``. The rest
-    follows from derivatives: the mean of ``T(x)`` is the gradient of ``A``.
+    A subclass implements `_natural_params`, `_log_normalizer` and the mean of the carrier measure, ``E[log h(x)]``. The
+    rest follows from derivatives: the mean of ``T(x)`` is the gradient of ``A``.
     """
 
     @property
     def _natural_params(self):
-        """The natural parameters, a tuple of tensors."""
+        """The natural parameters, as a tuple of tensors."""
         raise NotImplementedError
 
     def _log_normalizer(self, *natural_params):
-        """``A`` of natural parameters."""
+        """``A`` as a function of natural parameters."""
         raise NotImplementedError
 
     @property

@@ -12,11 +12,11 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """The time until the next of events that come at random, `rate` of them in a unit of time.
+    """The waiting time between events of a Poisson process with the given `rate`.
 
     Args:
-        rate: the mean number of events.
-        validate_args: whether parameters and values are checked.
+        rate: the mean number of events per unit of time.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

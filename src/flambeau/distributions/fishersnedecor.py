@@ -15,12 +15,12 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The ratio of two chi-squared numbers, each over its degrees of freedom.
+    """The ratio of two chi-squared random variables, each divided by its degrees of freedom.
 
     Args:
-        df1: the degrees of freedom above.
-        df2: those below.
-        validate_args: whether parameters and values are checked.
+        df1: the degrees of freedom of the numerator.
+        df2: the degrees of freedom of the denominator.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -45,19 +45,19 @@ class FisherSnedecor(Distribution):
 
     @property
     def mean(self):
-        """nan where df2 is at most 2."""
+        """The mean; NaN for df2 <= 2."""
         df2 = self.df2.masked_fill(self.df2 <= 2, math.nan)
         return df2 / (df2 - 2)
 
     @property
     def mode(self):
-        """nan where df1 is at most 2."""
+        """The mode; NaN for df1 <= 2."""
         mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
         return mode.masked_fill(self.df1 <= 2, math.nan)
 
     @property
     def variance(self):
-        """nan where df2 is at most 4."""
+        """The variance; NaN for df2 <= 4."""
         df1, df2 = self.df1, self.df2.masked_fill(self.df2 <= 4, math.nan)
         return 2 * df2.pow(2) * (df1 + df2 - 2) / (df1 * (df2 - 2).pow(2) * (df2 - 4))
 

@@ -14,14 +14,14 @@ __all__ = ["Gamma"]
 
 
 class Gamma(ExponentialFamily):
-    """The time until `concentration` events have come at random, `rate` of them in a unit of time.
+    """The waiting time for `concentration` events of a Poisson process with the given `rate`.
 
-    Gradients of `rsample` by the concentration are those at a fixed quantile.
+    Gradients of `rsample` with respect to the concentration are taken at a fixed quantile.
 
     Args:
-        concentration: the shape parameter, often α.
-        rate: the inverse of the scale, often β.
-        validate_args: whether parameters and values are checked.
+        concentration: the shape parameter, often called α.
+        rate: the inverse scale, often called β.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -57,7 +57,7 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape=Size()):  # noqa: B008
         shape = self._extended_shape(sample_shape)
         value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=finfo(value.dtype).tiny)  # its gradients are those of the number before
+        value.detach().clamp_(min=finfo(value.dtype).tiny)  # without changing the gradients
         return value
 
     def log_prob(self, value):

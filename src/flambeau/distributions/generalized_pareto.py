@@ -16,15 +16,15 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """What is left above a high threshold `loc`.
+    """The distribution of excesses over a high threshold `loc`.
 
-    With a concentration of 0 that is exponential, above 0 it has Pareto's wide tail, and below 0 an upper end.
+    It is exponential for concentration 0, has the heavy tail of a Pareto above 0, and an upper end point below.
 
     Args:
         loc: the threshold.
-        scale: the unit of the distance from it.
-        concentration: the shape parameter, often ξ.
-        validate_args: whether parameters and values are checked.
+        scale: the scale of the excess.
+        concentration: the shape parameter, often called ξ.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -49,7 +49,7 @@ class GeneralizedPareto(Distribution):
 
     @property
     def mean(self):
-        """nan where the concentration is at least 1."""
+        """The mean; NaN for concentration >= 1."""
         k = self.concentration
         return where(k < 1, self.loc + self.scale / (1 - k), math.nan)
 
@@ -59,16 +59,16 @@ class GeneralizedPareto(Distribution):
 
     @property
     def variance(self):
-        """nan where the concentration is at least a half."""
+        """The variance; NaN for concentration >= 0.5."""
         k = self.concentration
         return where(k < 0.5, self.scale**2 / ((1 - k) ** 2 * (1 - 2 * k)), math.nan)
 
     def _is_exponential(self):
-        """Where the concentration counts as 0."""
+        """Where the concentration is treated as 0."""
         return self.concentration.isclose(self.concentration.new_zeros(()))
 
     def _nonzero_concentration(self):
-        """The concentration; 1 where it counts as 0, so that it can be divided by."""
+        """The concentration, with 1 where it is treated as 0, to divide by."""
         return where(self._is_exponential(), ones_like(self.concentration), self.concentration)
 
     def rsample(self, sample_shape=Size()):  # noqa: B008
@@ -83,7 +83,7 @@ class GeneralizedPareto(Distribution):
         return exponent - self.scale.log()
 
     def log_survival_function(self, value):
-        """The logarithm of the probability to exceed `value`."""
+        """The logarithm of the probability of exceeding `value`."""
         if self._validate_args:
             self._validate_sample(value)
         z, k = self._standardize(value), self._nonzero_concentration()
@@ -93,7 +93,7 @@ class GeneralizedPareto(Distribution):
         return (value - self.loc) / self.scale
 
     def log_cdf(self, value):
-        """The logarithm of the probability of at most `value`."""
+        """The logarithm of ``cdf``."""
         return (-self.log_survival_function(value).exp()).log1p()
 
     def cdf(self, value):

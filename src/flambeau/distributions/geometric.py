@@ -24,9 +24,9 @@ class Geometric(ProbsOrLogits, Distribution):
     """The number of failures before the first success.
 
     Args:
-        probs: the probability of a success, above 0.
-        logits: its log-odds, instead.
-        validate_args: whether parameters and values are checked.
+        probs: the probability of success, above 0.
+        logits: the log-odds of success, an alternative to `probs`.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

@@ -17,12 +17,12 @@ __all__ = ["Gumbel"]
 
 
 class Gumbel(TransformedDistribution):
-    """The largest of many numbers, shifted and scaled.
+    """The limiting distribution of the maximum of many samples.
 
     Args:
         loc: the mode.
-        scale: the unit of the distance from it.
-        validate_args: whether parameters and values are checked.
+        scale: the scale.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

@@ -14,11 +14,11 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(Half):
-    """The absolute value of a Cauchy number around 0.
+    """The absolute value of a Cauchy random variable centred at 0.
 
     Args:
         scale: the median.
-        validate_args: whether parameters and values are checked.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

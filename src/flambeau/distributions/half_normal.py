@@ -11,11 +11,11 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(Half):
-    """The absolute value of a normal number around 0.
+    """The absolute value of a normal random variable with mean 0.
 
     Args:
-        scale: the deviation of the normal number.
-        validate_args: whether parameters and values are checked.
+        scale: the standard deviation of the normal.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

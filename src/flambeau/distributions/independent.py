@@ -1,4 +1,4 @@
-"""Batches as events."""
+"""Batch dimensions reinterpreted as event dimensions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TOO_MANY_DIMENSIONS = (
 
 
 class Independent(Distribution):
-    """Another distribution, of which the last dimensions of the batch count as dimensions of the event.
+    """Reinterprets the last batch dimensions of a distribution as event dimensions.
 
     Args:
-        base_distribution: the other distribution.
-        reinterpreted_batch_ndims: how many dimensions.
-        validate_args: whether values are checked.
+        base_distribution: the base distribution.
+        reinterpreted_batch_ndims: the number of dimensions.
+        validate_args: whether to validate values.
 
     Example::
 

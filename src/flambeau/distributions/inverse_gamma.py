@@ -15,12 +15,12 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """1 over a gamma number.
+    """The reciprocal of a gamma random variable.
 
     Args:
-        concentration: the shape parameter of the gamma number.
+        concentration: the shape parameter of the gamma distribution.
         rate: its rate.
-        validate_args: whether parameters and values are checked.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -44,7 +44,7 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def mean(self):
-        """inf where the concentration is at most 1."""
+        """The mean; inf for concentration <= 1."""
         return where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
 
     @property
@@ -53,7 +53,7 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def variance(self):
-        """inf where the concentration is at most 2."""
+        """The variance; inf for concentration <= 2."""
         a = self.concentration
         return where(a > 2, self.rate.square() / ((a - 1).square() * (a - 2)), math.inf)
 

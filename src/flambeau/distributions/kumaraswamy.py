@@ -15,12 +15,12 @@ __all__ = ["Kumaraswamy"]
 
 
 class Kumaraswamy(TransformedDistribution):
-    """Probabilities much like those of a beta distribution, with a quantile function in closed form.
+    """Similar to a beta distribution, with a closed-form quantile function.
 
     Args:
         concentration1: the first parameter, a.
-        concentration0: the second, b: ``1 - (1 - x**a)**b`` is the distribution function.
-        validate_args: whether parameters and values are checked.
+        concentration0: the second, b: ``1 - (1 - x**a)**b`` is the cumulative distribution function.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -52,7 +52,7 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mode(self):
-        """Inside the interval; nan where the density is largest at an end, or nowhere."""
+        """The mode; NaN if it is not inside the interval."""
         a, b = self.concentration1, self.concentration0
         mode = ((a - 1) / (a * b - 1)).pow(a.reciprocal())
         return mode.masked_fill((a < 1) | (b < 1), math.nan)

@@ -11,12 +11,12 @@ __all__ = ["Laplace"]
 
 
 class Laplace(LocationScale, Distribution):
-    """Exponential numbers of either sign around `loc`.
+    """The double exponential distribution around `loc`.
 
     Args:
         loc: the mean.
-        scale: the mean distance from it.
-        validate_args: whether parameters and values are checked.
+        scale: the mean absolute deviation.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

@@ -22,12 +22,12 @@ TOO_SMALL = "Expected dim to be an integer greater than or equal to 2. Found dim
 class LKJCholesky(Distribution):
     """Cholesky factors of correlation matrices (Lewandowski, Kurowicka and Joe, 2009).
 
-    The density of a correlation matrix is in proportion to its determinant to the power ``concentration - 1``.
+    The density of a correlation matrix is proportional to its determinant to the power ``concentration - 1``.
 
     Args:
         dim: the number of rows.
-        concentration: 1 for uniform draws; the larger, the smaller are correlations.
-        validate_args: whether parameters and values are checked.
+        concentration: 1 for a uniform distribution; larger values give smaller correlations.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -44,7 +44,7 @@ class LKJCholesky(Distribution):
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
         batch_shape, event_shape = self.concentration.size(), Size((dim, dim))
-        # The squared length of each row without its diagonal element has a beta distribution.
+        # The squared length of each row without the diagonal element has a beta distribution.
         before = arange(dim, dtype=self.concentration.dtype, device=self.concentration.device) - 1
         before = before.clamp(min=0)
         marginal = self.concentration + 0.5 * (dim - 2)
@@ -58,7 +58,7 @@ class LKJCholesky(Distribution):
         return new
 
     def sample(self, sample_shape=Size()):  # noqa: B008
-        """Draws by the onion method: row after row, a length and a direction."""
+        """Samples by the onion method: row by row, a length and a direction."""
         with no_grad():
             squared = self._beta.sample(sample_shape).unsqueeze(-1)
             shape = self._extended_shape(sample_shape)

@@ -12,12 +12,12 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """The exponential of a normal number.
+    """The exponential of a normal random variable.
 
     Args:
         loc: the mean of the logarithm.
-        scale: the deviation of the logarithm.
-        validate_args: whether parameters and values are checked.
+        scale: the standard deviation of the logarithm.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

@@ -11,12 +11,12 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Vectors of probabilities: independent normal numbers break a stick, see :class:`StickBreakingTransform`.
+    """Normal random vectors mapped to the simplex by :class:`StickBreakingTransform`.
 
     Args:
-        loc: the means of the normal numbers, along the last dimension.
-        scale: their deviations.
-        validate_args: whether parameters and values are checked.
+        loc: the means of the normals, along the last dimension.
+        scale: their standard deviations.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -39,10 +39,10 @@ class LogisticNormal(TransformedDistribution):
 
     @property
     def loc(self):
-        """The means of the normal numbers."""
+        """The means of the normals."""
         return self.base_dist.base_dist.loc
 
     @property
     def scale(self):
-        """The deviations of the normal numbers."""
+        """The standard deviations of the normals."""
         return self.base_dist.base_dist.scale

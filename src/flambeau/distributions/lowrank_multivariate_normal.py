@@ -1,4 +1,4 @@
-"""Multivariate normal distributions with a covariance of low rank."""
+"""Multivariate normal distributions with low-rank plus diagonal covariance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRONG_DIAGONAL = "cov_diag must be a batch of vectors with shape ({n},), but its
 
 
 def capacitance_tril(factor, diagonal):
-    """The Cholesky factor of the small matrix ``I + Wᵀ D⁻¹ W``."""
+    """The Cholesky factor of the capacitance matrix ``I + Wᵀ D⁻¹ W``."""
     small = factor.mT @ (factor / diagonal.unsqueeze(-1))
     small.diagonal(dim1=-2, dim2=-1).add_(1)
     return cholesky(small)
@@ -39,13 +39,13 @@ def lowrank_mahalanobis(factor, diagonal, diff, tril):
 
 
 class LowRankMultivariateNormal(Symmetric, Distribution):
-    """The normal distribution of vectors with the covariance ``cov_factor cov_factorᵀ + diag(cov_diag)``.
+    """A multivariate normal with covariance ``cov_factor cov_factorᵀ + diag(cov_diag)``.
 
     Args:
-        loc: the mean, of n coordinates.
+        loc: the mean, of size n.
         cov_factor: a matrix of n rows and few columns.
-        cov_diag: the diagonal that is added, positive.
-        validate_args: whether parameters and values are checked.
+        cov_diag: the diagonal, positive.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

@@ -25,12 +25,12 @@ OTHER_NUMBER = (
 
 
 class MixtureSameFamily(Distribution):
-    """A draw of one of several distributions of one kind, chosen at random.
+    """A mixture of distributions of one family.
 
     Args:
-        mixture_distribution: the Categorical that chooses.
-        component_distribution: the distributions to choose from, along the last dimension of the batch.
-        validate_args: whether values are checked.
+        mixture_distribution: the Categorical of mixture weights.
+        component_distribution: the components, along the last batch dimension.
+        validate_args: whether to validate values.
 
     Example::
 
@@ -80,12 +80,12 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mixture_distribution(self):
-        """The distribution that chooses."""
+        """The Categorical of mixture weights."""
         return self._mixture_distribution
 
     @property
     def component_distribution(self):
-        """The distributions to choose from."""
+        """The components."""
         return self._component_distribution
 
     @property
@@ -94,7 +94,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def variance(self):
-        """The mean of the variances, plus the variance of the means."""
+        """The law of total variance: the mean of the variances plus the variance of the means."""
         means = self._component_distribution.mean
         of_means = self._average((means - self._pad(self.mean)).pow(2))
         return self._average(self._component_distribution.variance) + of_means
@@ -106,7 +106,7 @@ class MixtureSameFamily(Distribution):
         return (weights * value).sum(dim=-1 - self._event_ndims)
 
     def _pad(self, value):
-        """A value with a dimension for the components."""
+        """Adds a dimension for the components to a value."""
         return value.unsqueeze(-1 - self._event_ndims)
 
     def cdf(self, x):

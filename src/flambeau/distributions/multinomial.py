@@ -16,13 +16,13 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(CategoricalParameters, Distribution):
-    """How often each category comes among `total_count` draws.
+    """The counts of each category in `total_count` draws.
 
     Args:
         total_count: the number of draws, an integer.
-        probs: the weights of the categories along the last dimension; they are divided by their sum.
-        logits: logarithms of weights, instead.
-        validate_args: whether parameters and values are checked.
+        probs: the weights of the categories along the last dimension, which are normalized.
+        logits: the logarithms of the weights, an alternative to `probs`.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

@@ -25,12 +25,12 @@ TWO_DIMENSIONS = "{name} must be at least two-dimensional, with optional leading
 
 
 def batch_mv(matrix, vector):
-    """Products of matrices with vectors; their batches broadcast."""
+    """Batched matrix-vector products, with broadcasting."""
     return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
 
 
 def batch_mahalanobis(tril, diff):
-    """``|L⁻¹ d|²`` for Cholesky factors L and vectors d, whose batch has more dimensions in front."""
+    """``|L⁻¹ d|²`` for Cholesky factors L and vectors d, which may have additional batch dimensions."""
     matrices_ndim = tril.dim() - 2
     samples = diff.shape[: diff.dim() - matrices_ndim - 1]
     columns = diff.reshape((-1, *diff.shape[len(samples) :])).movedim(0, -1)
@@ -44,14 +44,14 @@ def half_log_det(tril):
 
 
 def precision_to_scale_tril(precision):
-    """The Cholesky factor of the inverse of a matrix: of the flipped matrix, the factor is flipped and inverted."""
+    """The Cholesky factor of the inverse: the factor of the flipped matrix, flipped and inverted."""
     factor = cholesky(precision.flip((-2, -1)))
     identity = eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
     return solve_triangular(factor.flip((-2, -1)).mT, identity, upper=False)
 
 
 def only_matrix(covariance_matrix, precision_matrix, scale_tril):
-    """(name, value) of the one matrix that is not None."""
+    """(name, value) of the matrix that was given; raises unless exactly one was."""
     matrices = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
     matrices = {name: value for name, value in matrices.items() if value is not None}
     if len(matrices) != 1:
@@ -63,16 +63,16 @@ def only_matrix(covariance_matrix, precision_matrix, scale_tril):
 
 
 def tril_of(name, value):
-    """The Cholesky factor of the covariance that a matrix of that name describes."""
+    """The Cholesky factor of the covariance, from the matrix of that name."""
     if name == "scale_tril":
         return value
     return cholesky(value) if name == "covariance_matrix" else precision_to_scale_tril(value)
 
 
 class MatrixParameters:
-    """Mixin: a covariance matrix, its inverse, and its Cholesky factor, of which one is given.
+    """Mixin: a covariance matrix, its inverse, and its Cholesky factor, one of which is given.
 
-    They are computed from ``_unbroadcasted_scale_tril``.
+    All are computed from ``_unbroadcasted_scale_tril``.
     """
 
     @lazy_property
@@ -96,7 +96,7 @@ class MatrixParameters:
         return matrix.expand((*self._batch_shape, n, n))
 
     def _copy_matrices(self, new, batch_shape):
-        """Gives `new` the matrices that are there, for a larger batch."""
+        """Expands the matrices that exist into `new`."""
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
         n = self._event_shape[-1]
         for name in ("covariance_matrix", "precision_matrix", "scale_tril"):
@@ -105,14 +105,14 @@ class MatrixParameters:
 
 
 class MultivariateNormal(Symmetric, MatrixParameters, Distribution):
-    """The normal distribution of vectors.
+    """The multivariate normal distribution.
 
     Args:
         loc: the mean.
         covariance_matrix: the covariance matrix, positive definite.
-        precision_matrix: its inverse, instead.
-        scale_tril: its Cholesky factor, instead: that is the cheapest.
-        validate_args: whether parameters and values are checked.
+        precision_matrix: its inverse, an alternative.
+        scale_tril: its Cholesky factor, the cheapest alternative.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

@@ -19,10 +19,10 @@ class NegativeBinomial(ProbsOrLogits, Distribution):
     """The number of successes before `total_count` failures.
 
     Args:
-        total_count: the number of failures; it need not be an integer.
-        probs: the probability of a success, below 1.
-        logits: its log-odds, instead.
-        validate_args: whether parameters and values are checked.
+        total_count: the number of failures, not necessarily an integer.
+        probs: the probability of success, below 1.
+        logits: the log-odds of success, an alternative to `probs`.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -58,7 +58,7 @@ class NegativeBinomial(ProbsOrLogits, Distribution):
 
     @lazy_property
     def _gamma(self):
-        """The distribution of the rate of the Poisson numbers that draws are."""
+        """The gamma distribution of the Poisson rate that samples are drawn with."""
         return Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
 
     def sample(self, sample_shape=Size()):  # noqa: B008

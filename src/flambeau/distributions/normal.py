@@ -15,12 +15,12 @@ __all__ = ["Normal"]
 
 
 class Normal(LocationScale, ExponentialFamily):
-    """The normal distribution around `loc` with deviation `scale`.
+    """The normal distribution with mean `loc` and standard deviation `scale`.
 
     Args:
         loc: the mean.
         scale: the standard deviation.
-        validate_args: whether parameters and values are checked.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

@@ -15,12 +15,12 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(CategoricalParameters, Distribution):
-    """A category, as a vector with a 1 in its place.
+    """A category as a one-hot vector.
 
     Args:
-        probs: the weights of the categories along the last dimension; they are divided by their sum.
-        logits: logarithms of weights, instead.
-        validate_args: whether parameters and values are checked.
+        probs: the weights of the categories along the last dimension, which are normalized.
+        logits: the logarithms of the weights, an alternative to `probs`.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -72,7 +72,7 @@ class OneHotCategorical(CategoricalParameters, Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """One-hot vectors with the gradients of the probabilities (Bengio, Léonard and Courville, 2013)."""
+    """One-hot samples with straight-through gradients (Bengio, Léonard and Courville, 2013)."""
 
     has_rsample = True
 

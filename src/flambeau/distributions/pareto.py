@@ -12,12 +12,12 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """Numbers from `scale` on whose probability to be exceeded falls with their power `alpha`.
+    """A power law on [scale, ∞): the probability of exceeding x is ``(scale / x) ** alpha``.
 
     Args:
-        scale: the least value.
+        scale: the minimum value.
         alpha: the exponent.
-        validate_args: whether parameters and values are checked.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -43,7 +43,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def mean(self):
-        """inf where alpha is at most 1."""
+        """The mean; inf for alpha <= 1."""
         a = self.alpha.clamp(min=1)
         return a * self.scale / (a - 1)
 
@@ -53,7 +53,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def variance(self):
-        """inf where alpha is at most 2."""
+        """The variance; inf for alpha <= 2."""
         a = self.alpha.clamp(min=2)
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 

@@ -13,11 +13,11 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """How many events come at random in a unit of time, `rate` of them on average.
+    """The number of events per unit of time in a Poisson process with the given `rate`.
 
     Args:
         rate: the mean number of events.
-        validate_args: whether parameters and values are checked.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

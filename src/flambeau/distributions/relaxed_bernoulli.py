@@ -18,10 +18,10 @@ class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
     """The logits of :class:`RelaxedBernoulli`.
 
     Args:
-        temperature: how far from 0 and 1 draws are.
+        temperature: the relaxation temperature; samples approach 0 and 1 as it goes to 0.
         probs: the probability of 1.
-        logits: its log-odds, instead.
-        validate_args: whether parameters and values are checked.
+        logits: the log-odds of 1, an alternative to `probs`.
+        validate_args: whether to validate parameters and values.
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -52,15 +52,15 @@ class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers from 0 to 1 that approach those of a Bernoulli distribution, and have gradients.
+    """A differentiable relaxation of the Bernoulli distribution on (0, 1).
 
     Maddison, Mnih and Teh (2017); Jang, Gu and Poole (2017).
 
     Args:
-        temperature: how far from 0 and 1 draws are, a tensor.
+        temperature: the relaxation temperature, a tensor; samples approach 0 and 1 as it goes to 0.
         probs: the probability of 1.
-        logits: its log-odds, instead.
-        validate_args: whether parameters and values are checked.
+        logits: the log-odds of 1, an alternative to `probs`.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

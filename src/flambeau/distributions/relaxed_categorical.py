@@ -20,10 +20,10 @@ class ExpRelaxedCategorical(CategoricalParameters, Distribution):
     """The logarithms of :class:`RelaxedOneHotCategorical`.
 
     Args:
-        temperature: how far from one-hot vectors draws are.
+        temperature: the relaxation temperature; samples approach one-hot vectors as it goes to 0.
         probs: the weights of the categories along the last dimension.
-        logits: logarithms of weights, instead.
-        validate_args: whether parameters and values are checked.
+        logits: the logarithms of the weights, an alternative to `probs`.
+        validate_args: whether to validate parameters and values.
     """
 
     support = constraints.real_vector
@@ -58,15 +58,15 @@ class ExpRelaxedCategorical(CategoricalParameters, Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Vectors of probabilities that approach one-hot vectors, and have gradients: softmax of logits with Gumbel noise.
+    """A differentiable relaxation of one-hot vectors on the simplex: the softmax of logits with Gumbel noise.
 
     Maddison, Mnih and Teh (2017); Jang, Gu and Poole (2017).
 
     Args:
-        temperature: how far from one-hot vectors draws are, a tensor.
+        temperature: the relaxation temperature, a tensor; samples approach one-hot vectors as it goes to 0.
         probs: the weights of the categories along the last dimension.
-        logits: logarithms of weights, instead.
-        validate_args: whether parameters and values are checked.
+        logits: the logarithms of the weights, an alternative to `probs`.
+        validate_args: whether to validate parameters and values.
 
     Example::
 

@@ -15,13 +15,13 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """Normal numbers over the square root of a chi-squared one: the fewer degrees of freedom, the wider the tails.
+    """Student's t-distribution; fewer degrees of freedom give heavier tails.
 
     Args:
         df: the degrees of freedom.
-        loc: the centre.
-        scale: the unit of the distance from it.
-        validate_args: whether parameters and values are checked.
+        loc: the location.
+        scale: the scale.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -45,7 +45,7 @@ class StudentT(Distribution):
 
     @property
     def mean(self):
-        """The centre; nan where df is at most 1."""
+        """The location; NaN for df <= 1."""
         return where(self.df <= 1, math.nan, self.loc)
 
     @property
@@ -54,7 +54,7 @@ class StudentT(Distribution):
 
     @property
     def variance(self):
-        """inf where df is above 1 but not above 2; nan below."""
+        """The variance; inf for 1 < df <= 2, NaN below."""
         df = self.df
         finite = self.scale.pow(2) * df / (df - 2)
         return where(df > 2, finite, where(df > 1, math.inf, math.nan).to(df))

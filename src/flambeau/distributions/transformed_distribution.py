@@ -1,4 +1,4 @@
-"""Transforms of draws."""
+"""Distributions of transformed samples."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SHAPE_TOO_SMALL = "base_distribution needs to have shape with size at least {wan
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of transformed draws of another one.
+    """The distribution of samples of a base distribution after transforms.
 
     Args:
-        base_distribution: the other distribution.
-        transforms: a transform, or a list of them, the first one first.
-        validate_args: whether values are checked.
+        base_distribution: the base distribution.
+        transforms: a transform or a list of them, in order of application.
+        validate_args: whether to validate values.
 
     Example::
 
@@ -44,7 +44,7 @@ class TransformedDistribution(Distribution):
         super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
 
     def _set_base(self, base, transform):
-        """Sets the base, of the shape and the event dimensions that the transform takes; returns the shape of draws."""
+        """Sets the base, expanded as the transform requires; returns the output shape."""
         base_shape = base.batch_shape + base.event_shape
         if len(base_shape) < transform.domain.event_dim:
             raise ValueError(SHAPE_TOO_SMALL.format(wanted=transform.domain.event_dim, found=base_shape))
@@ -111,7 +111,7 @@ class TransformedDistribution(Distribution):
         return self._transform(self.base_dist.icdf(self._mirror(value)))
 
     def _mirror(self, probability):
-        """1 minus a probability where the transforms fall, the probability itself where they rise."""
+        """Replaces a probability by its complement where the transforms are decreasing."""
         sign = 1
         for transform in self.transforms:
             sign = sign * transform.sign

@@ -12,12 +12,12 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Numbers from `low` to `high`, all equally likely.
+    """The uniform distribution on [low, high).
 
     Args:
-        low: the lower end of the interval, included.
-        high: the upper end, excluded.
-        validate_args: whether parameters and values are checked.
+        low: the lower bound, inclusive.
+        high: the upper bound, exclusive.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -48,7 +48,7 @@ class Uniform(Distribution):
 
     @property
     def mode(self):
-        """nan: every value is as likely."""
+        """NaN: every value is equally likely."""
         return self.high * float("nan")
 
     @property

@@ -1,4 +1,4 @@
-"""What distributions share: parameters of one shape, probabilities and logits, properties that are computed once."""
+"""Helpers for distributions: broadcasting, probabilities and logits, lazy properties."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEITHER_NUMBER_NOR_TENSOR = (
 
 
 def broadcast_all(*values):
-    """Numbers and tensors as tensors of one shape; numbers take the dtype and the device of the first tensor.
+    """Broadcasts numbers and tensors; numbers take the dtype and device of the first tensor.
 
     Example::
 
@@ -44,15 +44,15 @@ def broadcast_all(*values):
 
 
 def standard_normal(shape, dtype, device):
-    """Draws from the normal distribution around 0 with a deviation of 1."""
+    """Samples of the standard normal distribution."""
     return empty(shape, dtype=dtype, device=device).normal_()
 
 
-_standard_normal = standard_normal  # the name that other libraries import
+_standard_normal = standard_normal  # imported by other libraries under this name
 
 
 def sum_rightmost(value, dim):
-    """The sum over the last `dim` dimensions.
+    """Sums over the last `dim` dimensions.
 
     Example::
 
@@ -70,18 +70,18 @@ _sum_rightmost = sum_rightmost  # likewise
 
 
 def logits_to_probs(logits, is_binary=False):
-    """Probabilities from their logits: of single events, or of the categories along the last dimension."""
+    """Probabilities from logits: of binary events, or of categories along the last dimension."""
     return logits.sigmoid() if is_binary else logits.softmax(-1)
 
 
 def clamp_probs(probs):
-    """Probabilities away from 0 and 1 by one step of their dtype, so that they have logarithms."""
+    """Probabilities clamped away from 0 and 1 by the dtype's epsilon, so that their logarithms are finite."""
     eps = finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def probs_to_logits(probs, is_binary=False):
-    """Logits from probabilities: log-odds of single events, or logarithms for the categories of the last dimension."""
+    """Logits from probabilities: log-odds of binary events, or logarithms of categories along the last dimension."""
     clamped = clamp_probs(probs)
     return clamped.log() - (-clamped).log1p() if is_binary else clamped.log()
 
@@ -90,9 +90,9 @@ def probs_to_logits(probs, is_binary=False):
 
 
 class lazy_property:
-    """A property that is computed when it is first read, and then is a plain attribute of the instance.
+    """A property that is computed on first access and then stored on the instance.
 
-    It is computed with gradients on, whoever reads it first.
+    It is computed with gradients enabled, even under no_grad.
     """
 
     def __init__(self, wrapped):
@@ -112,7 +112,7 @@ class lazy_property:
 
 
 def tril_matrix_to_vec(mat, diag=0):
-    """The elements of matrices on and below a diagonal, row by row, as vectors.
+    """Flattens the elements of matrices on and below a diagonal, row by row, to vectors.
 
     Example::
 
@@ -127,7 +127,7 @@ def tril_matrix_to_vec(mat, diag=0):
 
 
 def vec_to_tril_matrix(vec, diag=0):
-    """Square matrices whose elements on and below a diagonal are those of vectors, row by row.
+    """Square matrices with the elements of vectors on and below a diagonal, row by row.
 
     Example::
 
@@ -150,6 +150,6 @@ def vec_to_tril_matrix(vec, diag=0):
 
 
 def _below(n, diag, device):
-    """Which elements of an n × n matrix are on or below a diagonal."""
+    """A mask of the elements of an n × n matrix on or below a diagonal."""
     index = arange(n, device=device)
     return index <= index.reshape(-1, 1) + diag

@@ -23,8 +23,8 @@ class VonMises(Symmetric, Distribution):
 
     Args:
         loc: the mean angle.
-        concentration: how closely angles lie around it; 1 over a variance.
-        validate_args: whether parameters and values are checked.
+        concentration: how closely angles are concentrated around it; like an inverse variance.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -44,19 +44,19 @@ class VonMises(Symmetric, Distribution):
 
     @lazy_property
     def variance(self):
-        """The circular variance: 1 minus the mean of the cosine of the distance."""
+        """The circular variance: 1 minus the mean cosine of the deviation."""
         return 1 - i1e(self.concentration) / i0e(self.concentration)
 
     @lazy_property
     def _proposal_r(self):
-        """The parameter of the wrapped Cauchy distribution that proposes angles."""
+        """The parameter of the wrapped Cauchy distribution used as the proposal."""
         kappa = self.concentration.to(float64)
         tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
-        return where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))  # the formula loses all digits there
+        return where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))  # catastrophic cancellation
 
     def sample(self, sample_shape=Size()):  # noqa: B008
-        """Draws by rejection (Best and Fisher, 1979), in double precision."""
+        """Samples by rejection (Best and Fisher, 1979), in double precision."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
             r, kappa = self._proposal_r.expand(shape), self.concentration.to(float64).expand(shape)

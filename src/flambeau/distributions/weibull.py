@@ -13,12 +13,12 @@ __all__ = ["Weibull"]
 
 
 class Weibull(TransformedDistribution):
-    """Times until a failure that becomes likelier with age (concentration above 1) or less likely (below).
+    """Lifetimes with a failure rate that increases (concentration above 1) or decreases (below) with age.
 
     Args:
-        scale: the unit of time, often λ.
-        concentration: the shape parameter, often k.
-        validate_args: whether parameters and values are checked.
+        scale: the scale, often called λ.
+        concentration: the shape parameter, often called k.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -46,7 +46,7 @@ class Weibull(TransformedDistribution):
 
     @property
     def concentration_reciprocal(self):
-        """1 over the concentration."""
+        """The reciprocal of the concentration."""
         return self.concentration.reciprocal()
 
     @property

@@ -27,14 +27,14 @@ MOST_TRIES = 10
 
 
 class Wishart(MatrixParameters, ExponentialFamily):
-    """Sums of the outer products of `df` normal vectors with themselves: positive definite matrices.
+    """Sums of outer products of `df` normal vectors with themselves: positive-definite matrices.
 
     Args:
         df: the degrees of freedom, more than the number of rows minus 1.
         covariance_matrix: the covariance matrix of the vectors.
-        precision_matrix: its inverse, instead.
-        scale_tril: its Cholesky factor, instead.
-        validate_args: whether parameters and values are checked.
+        precision_matrix: its inverse, an alternative.
+        scale_tril: its Cholesky factor, an alternative.
+        validate_args: whether to validate parameters and values.
 
     Example::
 
@@ -56,7 +56,7 @@ class Wishart(MatrixParameters, ExponentialFamily):
             raise ValueError(DF_TOO_SMALL.format(df=df, least=n - 1))
         self.df = df.expand(batch_shape)
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
-        self._batch_shape, self._event_shape = Size(batch_shape), event_shape  # for arg_constraints, which ask
+        self._batch_shape, self._event_shape = Size(batch_shape), event_shape  # needed by arg_constraints
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         if self.df.lt(n).any():
             warnings.warn(LOW_DF, stacklevel=2)
@@ -84,7 +84,7 @@ class Wishart(MatrixParameters, ExponentialFamily):
 
     @property
     def mode(self):
-        """nan where df is at most the number of rows plus 1."""
+        """The mode; NaN for df <= n + 1."""
         factor = self.df - self.covariance_matrix.shape[-1] - 1
         factor = factor.masked_fill(factor <= 0, math.nan)
         return factor.view((*self._batch_shape, 1, 1)) * self.covariance_matrix
@@ -97,9 +97,9 @@ class Wishart(MatrixParameters, ExponentialFamily):
         return self.df.view((*self._batch_shape, 1, 1)) * (self.covariance_matrix.pow(2) + outer)
 
     def rsample(self, sample_shape=Size(), max_try_correction=None):  # noqa: B008
-        """Draws; those that come out singular are drawn again, `max_try_correction` times at most."""
+        """Samples; singular ones are redrawn at most `max_try_correction` times."""
         sample_shape = Size(sample_shape)
-        self._bartlett(sample_shape)  # PyTorch takes every first draw for singular: its numbers are those of the second
+        self._bartlett(sample_shape)  # PyTorch always redraws once: this keeps its random numbers
         sample = self._bartlett(sample_shape)
         for _ in range(MOST_TRIES if max_try_correction is None else max_try_correction):
             singular = self._is_singular(sample)
@@ -110,12 +110,12 @@ class Wishart(MatrixParameters, ExponentialFamily):
         return sample
 
     def _is_singular(self, sample):
-        """For each draw of the whole batch, whether one of its matrices is singular."""
+        """For each sample of the whole batch, whether any of its matrices is singular."""
         regular = self.support.check(sample)
         return ~regular.flatten(regular.dim() - len(self._batch_shape)).all(-1) if self._batch_shape else ~regular
 
     def _bartlett(self, sample_shape):
-        """Draws by Bartlett's decomposition: a triangle of normal numbers with a chi diagonal."""
+        """Samples by the Bartlett decomposition: a triangular matrix of normals with a chi-distributed diagonal."""
         n = self._event_shape[-1]
         noise = self._dist_chi2.rsample(sample_shape).clamp(min=finfo(self.df.dtype).tiny).sqrt().diag_embed()
         i, j = tril_indices(n, n, offset=-1, device=noise.device)

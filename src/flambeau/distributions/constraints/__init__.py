@@ -1,7 +1,7 @@
-"""Constraints: the regions that parameters and values of distributions lie in.
+"""Constraints: the sets of valid parameters and values of distributions.
 
-``constraint.check(value)`` says for each event of a tensor whether it is inside. Constraints of one element have an
-``event_dim`` of 0; those of a vector, such as :data:`simplex`, of 1; those of a matrix of 2.
+``constraint.check(value)`` returns for each event of a tensor whether it is valid. Constraints of scalars have an
+``event_dim`` of 0; those of vectors, such as :data:`simplex`, of 1; those of matrices of 2.
 """
 
 from ._arrays import (

@@ -10,7 +10,7 @@ from ._constraint import Constraint
 
 
 class _Simplex(Constraint):
-    """Vectors of probabilities: not negative, with a sum of 1."""
+    """Probability vectors: nonnegative, with a sum of 1."""
 
     event_dim = 1
 
@@ -19,7 +19,7 @@ class _Simplex(Constraint):
 
 
 class _OneHot(Constraint):
-    """Vectors with one 1 among zeros."""
+    """One-hot vectors."""
 
     is_discrete = True
     event_dim = 1
@@ -54,14 +54,14 @@ class _LowerTriangular(Constraint):
 
 
 class _LowerCholesky(_LowerTriangular):
-    """Lower triangular matrices with a positive diagonal."""
+    """Lower triangular matrices with positive diagonals."""
 
     def check(self, value):
         return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
 class _CorrCholesky(_LowerCholesky):
-    """Cholesky factors of correlation matrices: their rows have the length 1."""
+    """Cholesky factors of correlation matrices: rows have unit length."""
 
     def check(self, value):
         tolerance = finfo(value.dtype).eps * value.size(-1) * 10
@@ -74,7 +74,7 @@ def is_square(value):
 
 
 class _Square(Constraint):
-    """Matrices with as many rows as columns."""
+    """Square matrices."""
 
     event_dim = 2
 
@@ -83,14 +83,14 @@ class _Square(Constraint):
 
 
 class _Symmetric(_Square):
-    """Matrices that equal their transpose, up to 1e-6."""
+    """Symmetric matrices, up to 1e-6."""
 
     def check(self, value):
         return value.isclose(value.mT, atol=1e-6).flatten(-2).all(-1) if is_square(value) else super().check(value)
 
 
 class _PositiveSemidefinite(_Symmetric):
-    """Symmetric matrices without negative eigenvalues."""
+    """Symmetric positive-semidefinite matrices."""
 
     def check(self, value):
         symmetric = super().check(value)
@@ -98,7 +98,7 @@ class _PositiveSemidefinite(_Symmetric):
 
 
 class _PositiveDefinite(_Symmetric):
-    """Symmetric matrices that have a Cholesky factor."""
+    """Symmetric positive-definite matrices: those with a Cholesky factor."""
 
     def check(self, value):
         symmetric = super().check(value)

@@ -1,4 +1,4 @@
-"""What constraints have in common; constraints that depend on parameters, and constraints of constraints."""
+"""The base class of constraints, dependent constraints, and combinators."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ TOO_FEW_DIMENSIONS = "Expected value.dim() >= {wanted} but got {found}"
 
 
 class Constraint:
-    """A region of numbers, vectors or matrices.
+    """A set of valid scalars, vectors or matrices.
 
     Attributes:
-        is_discrete: whether it holds separate points only.
-        event_dim: how many of the last dimensions of a tensor make one event.
+        is_discrete: whether the set is discrete.
+        event_dim: the number of trailing dimensions that form an event.
     """
 
     is_discrete = False
     event_dim = 0
 
     def check(self, value):
-        """For each event of `value`, whether it is inside: a tensor of bools."""
+        """Returns a bool tensor: for each event of `value`, whether it is valid."""
         raise NotImplementedError
 
     def __repr__(self):
@@ -41,7 +41,7 @@ class _Dependent(Constraint):
         return _require_static(self._event_dim, "event_dim")
 
     def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
-        """The same placeholder, with more known about it."""
+        """The same placeholder with additional information."""
         return _Dependent(
             is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
@@ -63,7 +63,7 @@ def is_dependent(constraint):
 
 
 class _DependentProperty(property, _Dependent):
-    """A property of instances that is a constraint; of the class, a placeholder for it.
+    """A property that is a constraint of instances, and on the class a placeholder for it.
 
     Example::
 
@@ -89,7 +89,7 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """Another constraint that holds for all elements of the last dimensions at once."""
+    """A constraint applied to all elements of the trailing dimensions jointly."""
 
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
         if not isinstance(base_constraint, Constraint):
@@ -119,7 +119,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The constraint of a mixture: that of its components, whose dimension the value does not have."""
+    """The constraint of a mixture: that of its components, without their batch dimension."""
 
     def __init__(self, base_constraint):
         if not isinstance(base_constraint, Constraint):

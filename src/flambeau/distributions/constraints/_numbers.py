@@ -1,4 +1,4 @@
-"""Constraints of single elements."""
+"""Constraints of scalars."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ._constraint import Constraint
 
 
 class _Real(Constraint):
-    """Everything but nan."""
+    """All numbers except NaN."""
 
     def check(self, value):
         return value == value
@@ -22,7 +22,7 @@ class _Boolean(Constraint):
 
 
 class _Bounded(Constraint):
-    """A constraint with bounds, which are its attributes."""
+    """A constraint with bounds, given by its attributes."""
 
     def __repr__(self):
         bounds = ", ".join(f"{name}={bound}" for name, bound in vars(self).items())
@@ -46,7 +46,7 @@ class _Below(_Bounded):
 
 
 class _IntegerInterval(_Between):
-    """Integers from `lower_bound` to `upper_bound`, both included."""
+    """Integers from `lower_bound` to `upper_bound`, inclusive."""
 
     is_discrete = True
 
@@ -55,7 +55,7 @@ class _IntegerInterval(_Between):
 
 
 class _IntegerLessThan(_Below):
-    """Integers up to `upper_bound`, which is included."""
+    """Integers up to and including `upper_bound`."""
 
     is_discrete = True
 
@@ -64,7 +64,7 @@ class _IntegerLessThan(_Below):
 
 
 class _IntegerGreaterThan(_Above):
-    """Integers from `lower_bound` on, which is included."""
+    """Integers from `lower_bound`, inclusive."""
 
     is_discrete = True
 
@@ -80,7 +80,7 @@ class _GreaterThan(_Above):
 
 
 class _GreaterThanEq(_Above):
-    """Numbers from `lower_bound` on."""
+    """Numbers from `lower_bound`, inclusive."""
 
     def check(self, value):
         return self.lower_bound <= value
@@ -94,14 +94,14 @@ class _LessThan(_Below):
 
 
 class _Interval(_Between):
-    """Numbers from `lower_bound` to `upper_bound`, both included."""
+    """Numbers from `lower_bound` to `upper_bound`, inclusive."""
 
     def check(self, value):
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Between):
-    """Numbers from `lower_bound` on and below `upper_bound`."""
+    """Numbers from `lower_bound` (inclusive) to `upper_bound` (exclusive)."""
 
     def check(self, value):
         return (self.lower_bound <= value) & (value < self.upper_bound)

@@ -1,4 +1,4 @@
-"""Constraints of the parts of a tensor along a dimension."""
+"""Constraints on slices of a tensor along a dimension."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._constraint import Constraint
 
 
 class _Parts(Constraint):
-    """Constraints of the parts of a tensor along a dimension."""
+    """Base class for constraints on slices of a tensor along a dimension."""
 
     def __init__(self, cseq, dim):
         if not all(isinstance(c, Constraint) for c in cseq):

@@ -1,7 +1,7 @@
-"""Divergences of distributions of different families.
+"""KL divergences between different families.
 
-``KL(p || q) = -entropy(p) - E[log q(x)]``, and of the families here the logarithm of the density is a sum of a few
-functions of x, whose means over p are its moments: of x, x², log x, log (1 - x) and exp(-t x).
+``KL(p || q) = -entropy(p) - E[log q(x)]``. For the families here, the log-density is a sum of functions of x whose
+means over p are known moments: of x, x², log x, log (1 - x) and exp(-t x).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def mean_log(p):
         return -euler_constant - p.rate.log()
     if isinstance(p, Pareto):
         return p.scale.log() + p.alpha.reciprocal()
-    return (x_log_x(p.high) - x_log_x(p.low)) / (p.high - p.low) - 1  # of a Uniform
+    return (x_log_x(p.high) - x_log_x(p.low)) / (p.high - p.low) - 1  # for Uniform
 
 
 def x_log_x(x):
@@ -64,7 +64,7 @@ def mean_exp(p, t):
         return (1 + t / p.rate).pow(-p.concentration)
     if isinstance(p, Normal):
         return (-t * p.loc + 0.5 * (t * p.scale).pow(2)).exp()
-    return ((-t * p.low).exp() - (-t * p.high).exp()) / (t * (p.high - p.low))  # of a Uniform
+    return ((-t * p.low).exp() - (-t * p.high).exp()) / (t * (p.high - p.low))  # for Uniform
 
 
 def second_moment(p, center):
@@ -80,7 +80,7 @@ def bounds(p):
 
 
 def unless_outside(p, low, high, divergence):
-    """The divergence; infinite where p has values below `low` or above `high`."""
+    """The divergence; infinite where p has support below `low` or above `high`."""
     least, most = bounds(p)
     return where((low > least) | (high < most), math.inf, divergence)
 
@@ -105,7 +105,7 @@ def kl_gamma(p, q):
 
 
 def at_least_zero(p, divergence):
-    """The divergence; infinite where p has negative values."""
+    """The divergence; infinite where p has support below 0."""
     return where(p.low < 0, math.inf, divergence) if isinstance(p, Uniform) else divergence
 
 

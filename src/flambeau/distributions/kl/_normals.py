@@ -1,4 +1,4 @@
-"""Divergences of multivariate normal distributions, whatever their covariance is made of.
+"""KL divergences between multivariate normals, with any covariance parameterization.
 
 ``KL = (log det Σq - log det Σp + tr(Σq⁻¹ Σp) + (μq - μp)ᵀ Σq⁻¹ (μq - μp) - n) / 2``
 """
@@ -50,7 +50,7 @@ def mahalanobis(d, diff):
 
 
 def trace_of_quotient(d, factor):
-    """``tr(Σ⁻¹ F Fᵀ)``; where Σ is of low rank, by the Woodbury identity."""
+    """``tr(Σ⁻¹ F Fᵀ)``; by the Woodbury identity if Σ is low-rank."""
     if not is_lowrank(d):
         return solve_triangular(d._unbroadcasted_scale_tril, factor, upper=False).pow(2).sum((-2, -1))
     diagonal = d._unbroadcasted_cov_diag.unsqueeze(-1)

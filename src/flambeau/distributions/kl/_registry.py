@@ -1,4 +1,4 @@
-"""The table of divergences, by the classes of two distributions."""
+"""The table of KL divergences, by pairs of classes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from ..distribution import Distribution
 
 _KL_REGISTRY: dict = {}  # {(class of p, class of q): function}
-_memory: dict = {}  # what was found for the classes that were asked for
+_memory: dict = {}  # cache of lookups
 
 NOT_A_DISTRIBUTION = "Expected {name} to be a Distribution subclass but got {found}"
 AMBIGUOUS = "Ambiguous kl_divergence({p}, {q}). Please register_kl({left}, {right})"
@@ -18,7 +18,7 @@ NOT_REGISTERED = (
 
 
 def register_kl(type_p, type_q):
-    """Decorator: registers a function as the divergence of two classes of distributions, and of their subclasses.
+    """Decorator: registers the divergence of two classes of distributions and their subclasses.
 
     Args:
         type_p: the class of the first distribution.
@@ -47,11 +47,11 @@ def register_kl(type_p, type_q):
 
 
 def kl_divergence(p, q):
-    """The Kullback–Leibler divergence of q from p: the mean of ``log p(x) - log q(x)`` over draws x of p.
+    """The Kullback–Leibler divergence ``KL(p || q)``: the mean of ``log p(x) - log q(x)`` over samples x of p.
 
     Args:
-        p: the distribution that draws come from.
-        q: the other one.
+        p: the distribution of x.
+        q: the other distribution.
 
     Example::
 
@@ -68,9 +68,9 @@ def kl_divergence(p, q):
 
 
 def find(class_p, class_q):
-    """The function for the nearest classes that two classes derive from, or None.
+    """The function registered for the closest base classes, or None.
 
-    Where the nearest by p and the nearest by q are different functions, the first is taken, with a warning.
+    If the closest match by p differs from the closest by q, the former is used, with a warning.
     """
     found = [(p, q) for p, q in _KL_REGISTRY if issubclass(class_p, p) and issubclass(class_q, q)]
     if not found:

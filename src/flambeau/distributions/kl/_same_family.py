@@ -1,4 +1,4 @@
-"""Divergences of two distributions of one family, in closed form."""
+"""KL divergences within a family, in closed form."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def kl_independent(p, q):
 
 @register_kl(TransformedDistribution, TransformedDistribution)
 def kl_transformed(p, q):
-    """A bijection leaves the divergence as it is."""
+    """Divergences are invariant under bijections."""
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError("KL of TransformedDistributions with different transforms is not implemented")
     return kl_divergence(p.base_dist, q.base_dist)

@@ -1,4 +1,4 @@
-"""Transforms: invertible functions of tensors that know the logarithm of their Jacobian's determinant."""
+"""Transforms: invertible tensor functions with tractable Jacobian determinants."""
 
 from ._transform import ComposeTransform, IndependentTransform, Transform, _InverseTransform, identity_transform
 from ._elementwise import (

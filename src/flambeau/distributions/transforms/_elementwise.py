@@ -1,4 +1,4 @@
-"""Transforms of single elements."""
+"""Elementwise transforms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._transform import Transform
 
 
 class _Parameterless(Transform):
-    """A transform without parameters: all of a class are equal."""
+    """A transform without parameters: instances of a class are equal."""
 
     def __eq__(self, other):
         return type(other) is type(self)
@@ -61,7 +61,7 @@ class PowerTransform(Transform):
 
     @lazy_property
     def sign(self):
-        """Whether it rises (1) or falls (-1)."""
+        """Whether it is increasing (1) or decreasing (-1)."""
         return self.exponent.sign()
 
     def __eq__(self, other):
@@ -84,7 +84,7 @@ class PowerTransform(Transform):
 
 
 def clipped_sigmoid(x):
-    """The sigmoid, kept off 0 and 1 so that it has an inverse."""
+    """The sigmoid, clipped away from 0 and 1 so that it is invertible."""
     limits = finfo(x.dtype)
     return x.sigmoid().clamp(min=limits.tiny, max=1 - limits.eps)
 
@@ -110,7 +110,7 @@ class SigmoidTransform(_Parameterless):
 
 
 class SoftplusTransform(_Parameterless):
-    """``y = log(1 + exp(x))``; for x above 20 that is x."""
+    """``y = log(1 + exp(x))``; linear for x > 20."""
 
     domain = constraints.real
     codomain = constraints.positive
@@ -128,7 +128,7 @@ class SoftplusTransform(_Parameterless):
 
 
 class TanhTransform(_Parameterless):
-    """``y = tanh(x)``. Its inverse is infinite at 1, which float32 reaches at 9: a cache avoids that."""
+    """``y = tanh(x)``. In float32 y reaches 1, whose inverse is infinite, at x = 9: a cache avoids that."""
 
     domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
@@ -142,11 +142,11 @@ class TanhTransform(_Parameterless):
         return y.atanh()
 
     def log_abs_det_jacobian(self, x, y):
-        return 2 * (math.log(2) - x - softplus(-2 * x))  # log(1 - y²), without the difference
+        return 2 * (math.log(2) - x - softplus(-2 * x))  # log(1 - y²), without cancellation
 
 
 class AbsTransform(_Parameterless):
-    """``y = |x|``; the inverse is the positive x."""
+    """``y = |x|``; the inverse returns the positive x."""
 
     domain = constraints.real
     codomain = constraints.positive
@@ -164,7 +164,7 @@ class AffineTransform(Transform):
     Args:
         loc: the shift, a number or a tensor.
         scale: the factor.
-        event_dim: how many of the last dimensions make one event.
+        event_dim: the number of trailing dimensions that form an event.
         cache_size: the size of the cache, 0 or 1.
     """
 
@@ -224,17 +224,17 @@ class AffineTransform(Transform):
 
 
 def _equal(a, b):
-    """Whether two parameters, numbers or tensors, are the same."""
+    """Whether two parameters, numbers or tensors, are equal."""
     if isinstance(a, Number) and isinstance(b, Number):
         return a == b
     return bool((a == b).all())
 
 
 class CumulativeDistributionTransform(Transform):
-    """``y = distribution.cdf(x)``: turns draws of the distribution into uniform numbers.
+    """``y = distribution.cdf(x)``: maps samples of the distribution to uniform ones.
 
     Args:
-        distribution: a distribution that has `cdf` and `icdf`.
+        distribution: a distribution with `cdf` and `icdf`.
         cache_size: the size of the cache, 0 or 1.
     """
 

@@ -19,10 +19,10 @@ NOT_SQUARE = "Input is not square: {shape}."
 
 
 class CorrCholeskyTransform(Transform):
-    """Vectors of D (D - 1) / 2 numbers to Cholesky factors of D × D correlation matrices.
+    """Maps vectors of D (D - 1) / 2 numbers to Cholesky factors of D × D correlation matrices.
 
-    The hyperbolic tangents of the numbers are canonical partial correlations: each row is a stick of length 1 that
-    they break (Lewandowski, Kurowicka and Joe, 2009).
+    The hyperbolic tangents of the numbers are canonical partial correlations, which split each row of unit length by
+    stick breaking (Lewandowski, Kurowicka and Joe, 2009).
     """
 
     domain = constraints.real_vector
@@ -66,7 +66,7 @@ class CorrCholeskyTransform(Transform):
 
 
 class LowerCholeskyTransform(_Parameterless):
-    """Square matrices to lower triangular ones, with the exponentials of their diagonal."""
+    """Maps square matrices to lower triangular ones by exponentiating the diagonal."""
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -79,7 +79,7 @@ class LowerCholeskyTransform(_Parameterless):
 
 
 class PositiveDefiniteTransform(_Parameterless):
-    """Square matrices to positive definite ones: products of a Cholesky factor with its transpose."""
+    """Maps square matrices to positive-definite ones: the product of a Cholesky factor with its transpose."""
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite

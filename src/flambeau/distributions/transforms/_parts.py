@@ -1,4 +1,4 @@
-"""Transforms of the parts of a tensor along a dimension."""
+"""Transforms of slices of a tensor along a dimension."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._transform import Transform
 
 
 class _PartsTransform(Transform):
-    """A transform that applies one of several to each part."""
+    """Base class for transforms that apply a different one to each slice."""
 
     def __init__(self, tseq, dim, cache_size):
         if not all(isinstance(t, Transform) for t in tseq):
@@ -25,11 +25,11 @@ class _PartsTransform(Transform):
         return all(t.bijective for t in self.transforms)
 
     def _split(self, value):
-        """The parts of a tensor."""
+        """Splits a tensor into slices."""
         raise NotImplementedError
 
     def _join(self, parts):
-        """A tensor of its parts."""
+        """Joins slices to a tensor."""
         raise NotImplementedError
 
     def _call(self, x):
@@ -40,12 +40,12 @@ class _PartsTransform(Transform):
 
 
 class CatTransform(_PartsTransform):
-    """Transforms of successive slices, of different lengths.
+    """Transforms of successive slices of different lengths.
 
     Args:
         tseq: the transforms.
         dim: the dimension of the slices.
-        lengths: the lengths of the slices; 1 each where they are not given.
+        lengths: the lengths of the slices; 1 each by default.
         cache_size: the size of the caches, 0 or 1.
 
     Example::
@@ -106,7 +106,7 @@ class StackTransform(_PartsTransform):
     """Transforms of the elements along a dimension.
 
     Args:
-        tseq: the transforms, one an element.
+        tseq: the transforms, one per element.
         dim: the dimension.
         cache_size: the size of the caches, 0 or 1.
 

@@ -1,4 +1,4 @@
-"""What transforms have in common, their inverses, and transforms of transforms."""
+"""The base class of transforms, inverses, and combinators."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ TOO_FEW_DIMENSIONS = "Too few dimensions on input: {transform} needs {wanted}, g
 
 
 class Transform:
-    """A function of tensors; a bijective one has an inverse and a Jacobian.
+    """A tensor function; if bijective, with an inverse and a Jacobian.
 
-    A subclass gives `domain` and `codomain`, and defines `_call`, `_inverse` and `log_abs_det_jacobian`.
+    A subclass declares `domain` and `codomain`, and implements `_call`, `_inverse` and `log_abs_det_jacobian`.
 
     Args:
-        cache_size: with 1 the last input and its output are kept: the inverse of an output is then the very input,
-            without rounding.
+        cache_size: 1 caches the last input and output: the inverse of an output then is the exact input, without
+            rounding.
 
     Attributes:
-        bijective: whether every output has one input.
+        bijective: whether the transform is one-to-one.
     """
 
     bijective = False
@@ -36,24 +36,24 @@ class Transform:
             raise ValueError(f"cache_size must be 0 or 1, got {cache_size}")
         self._cache_size = cache_size
         self._cached_x_y = None, None
-        self._inverse_transform = None  # a weak reference: a transform and its inverse know each other
+        self._inverse_transform = None  # a weak reference, as transform and inverse refer to each other
 
     def __getstate__(self):
         return {**vars(self), "_inverse_transform": None, "_cached_x_y": (None, None)}
 
     @constraints.dependent_property
     def domain(self):
-        """The constraint that inputs satisfy."""
+        """The constraint of inputs."""
         raise NotImplementedError(f"{type(self).__name__} does not define domain")
 
     @constraints.dependent_property
     def codomain(self):
-        """The constraint that outputs satisfy."""
+        """The constraint of outputs."""
         raise NotImplementedError(f"{type(self).__name__} does not define codomain")
 
     @property
     def event_dim(self):
-        """How many of the last dimensions make one event, where that is the same for inputs and outputs."""
+        """The number of trailing dimensions that form an event, if it is the same for inputs and outputs."""
         domain, codomain = self.domain.event_dim, self.codomain.event_dim
         if domain != codomain:
             raise ValueError(TWO_EVENT_DIMS.format(transform=type(self).__name__, domain=domain, codomain=codomain))
@@ -73,11 +73,11 @@ class Transform:
 
     @property
     def sign(self):
-        """Of a monotonic transform of numbers, whether it rises (1) or falls (-1)."""
+        """For a monotonic transform of scalars, whether it is increasing (1) or decreasing (-1)."""
         raise NotImplementedError(f"{type(self).__name__} has no sign: it is not a monotonic function of numbers")
 
     def with_cache(self, cache_size=1):
-        """The same transform with a cache of this size."""
+        """The same transform with the given cache size."""
         if self._cache_size == cache_size:
             return self
         if type(self).__init__ is Transform.__init__:
@@ -88,7 +88,7 @@ class Transform:
         return self is other
 
     def __call__(self, x):
-        """The output for `x`."""
+        """Computes the output for `x`."""
         if self._cache_size == 0:
             return self._call(x)
         x_old, y_old = self._cached_x_y
@@ -99,7 +99,7 @@ class Transform:
         return y
 
     def _inv_call(self, y):
-        """The input that has the output `y`."""
+        """Computes the input for the output `y`."""
         if self._cache_size == 0:
             return self._inverse(y)
         x_old, y_old = self._cached_x_y
@@ -123,11 +123,11 @@ class Transform:
         return type(self).__name__ + "()"
 
     def forward_shape(self, shape):
-        """The shape of the output for an input of a shape."""
+        """The output shape for an input shape."""
         return shape
 
     def inverse_shape(self, shape):
-        """The shape of the input for an output of a shape."""
+        """The input shape for an output shape."""
         return shape
 
 
@@ -184,11 +184,11 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Transforms one after the other.
+    """A composition of transforms.
 
     Args:
-        parts: the transforms, the first one first.
-        cache_size: the size of their caches, 0 or 1.
+        parts: the transforms, in order of application.
+        cache_size: the size of the caches, 0 or 1.
 
     Example::
 
@@ -225,12 +225,12 @@ class ComposeTransform(Transform):
 
     @lazy_property
     def bijective(self):
-        """Whether every output has one input."""
+        """Whether the transform is one-to-one."""
         return all(part.bijective for part in self.parts)
 
     @lazy_property
     def sign(self):
-        """Whether it rises (1) or falls (-1)."""
+        """Whether it is increasing (1) or decreasing (-1)."""
         return math.prod((part.sign for part in self.parts), start=1)
 
     def _make_inverse(self):
@@ -278,7 +278,7 @@ class ComposeTransform(Transform):
 
 
 def _with_event_dim(constraint, event_dim):
-    """The constraint for events of more dimensions."""
+    """The constraint, extended to events of more dimensions."""
     more = event_dim - constraint.event_dim
     return constraints.independent(constraint, more) if more > 0 else constraint
 
@@ -287,11 +287,11 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """Another transform, of which the last dimensions of the batch count as dimensions of the event.
+    """Reinterprets the last batch dimensions of a transform as event dimensions.
 
     Args:
-        base_transform: the other transform.
-        reinterpreted_batch_ndims: how many dimensions.
+        base_transform: the base transform.
+        reinterpreted_batch_ndims: the number of dimensions.
         cache_size: the size of the cache, 0 or 1.
     """
 

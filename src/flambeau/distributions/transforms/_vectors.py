@@ -1,4 +1,4 @@
-"""Transforms of vectors, and of the shape of events."""
+"""Transforms of vectors and of event shapes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ DIFFERENT_NUMBERS = "in_shape, out_shape have different numbers of elements: {in
 
 
 class ReshapeTransform(Transform):
-    """Changes the shape of events.
+    """Reshapes events.
 
     Args:
-        in_shape: the shape of an event of the input.
-        out_shape: the shape of an event of the output, of as many elements.
+        in_shape: the event shape of inputs.
+        out_shape: the event shape of outputs, with the same number of elements.
         cache_size: the size of the cache, 0 or 1.
     """
 
@@ -61,7 +61,7 @@ class ReshapeTransform(Transform):
 
 
 def _replace_end(shape, old, new):
-    """A shape that ends in `old`, ending in `new` instead."""
+    """Replaces the suffix `old` of a shape by `new`."""
     _check_dimensions(shape, len(old))
     cut = len(shape) - len(old)
     if tuple(shape[cut:]) != tuple(old):
@@ -75,7 +75,7 @@ def _check_dimensions(shape, least):
 
 
 class SoftmaxTransform(_Parameterless):
-    """``y = softmax(x)``; the inverse, one of many, is ``log(y)``. It has no Jacobian: see StickBreakingTransform."""
+    """``y = softmax(x)``; ``log(y)`` is one of its inverses. It has no Jacobian: see StickBreakingTransform."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -97,7 +97,7 @@ class SoftmaxTransform(_Parameterless):
 
 
 class StickBreakingTransform(_Parameterless):
-    """Vectors to the simplex of one dimension more: each element breaks its share off what is left of a stick.
+    """Maps vectors to the simplex of one more dimension: each element breaks a fraction off the remaining stick.
 
     Example::
 
@@ -133,6 +133,6 @@ class StickBreakingTransform(_Parameterless):
 
 
 def _log_pieces_left(x):
-    """The logarithm of how many pieces follow each one, so that zeros break a stick into equal pieces."""
+    """The logarithm of the number of remaining pieces, so that zeros break the stick into equal pieces."""
     n = x.shape[-1]
     return (n + 1 - x.new_ones(n).cumsum(-1)).log()
