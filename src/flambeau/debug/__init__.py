@@ -1,4 +1,4 @@
-"""Tools for finding out what a model does, and where it goes wrong."""
+"""Debugging tools for models."""
 
 from ._graph import explain_graph
 from ._memory import MemoryReport, memory

@@ -1,4 +1,4 @@
-"""The autograd graph behind a tensor, as text."""
+"""Prints the autograd graph of a tensor."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ NO_GRAPH = "this tensor has no graph: it was not computed from anything that req
 
 
 def explain_graph(tensor, model=None, max_nodes=200):
-    """Describes the graph that ``tensor.backward()`` would walk, one node a line.
+    """Describes the graph that ``tensor.backward()`` would traverse, one node per line.
 
-    A node stands above those that it sends gradients to. A leaf is where a gradient ends up, in ``.grad``.
+    Nodes precede those they pass gradients to. At a leaf, a gradient is accumulated in ``.grad``.
 
     Args:
         tensor: the tensor, for example a loss.
-        model: the module whose parameters are called by their names.
-        max_nodes: where to stop.
+        model: the module that provides names for parameters.
+        max_nodes: the maximum number of nodes to print.
 
     Example::
 
@@ -54,12 +54,12 @@ def explain_graph(tensor, model=None, max_nodes=200):
 
 
 def title(node, names):
-    """The name of a node; that of the tensor where it is a leaf."""
+    """The name of a node; for a leaf, the name of its tensor."""
     return names.get(id(node.variable), "a tensor") if isinstance(node, AccumulateGrad) else name_of(node)
 
 
 def describe_node(node, names):
-    """What a node is, in a few words."""
+    """A short description of a node."""
     if isinstance(node, AccumulateGrad):
         leaf = node.variable
         hooks = f", {len(leaf._hooks.grad)} hooks" if leaf._hooks is not None and leaf._hooks.grad else ""

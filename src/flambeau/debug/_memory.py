@@ -1,4 +1,4 @@
-"""What is alive while a model runs, and which module keeps it."""
+"""Memory use of a model over time, by module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_TENSOR = "memory() runs backward, and nothing in the output requires a gradie
 
 
 class Event(NamedTuple):
-    """The bytes alive when the forward or backward of a module began or ended, and the most since the event before."""
+    """The bytes alive at the start or end of a module's forward or backward, and the peak since the previous event."""
 
     phase: str  # "forward" or "backward"
     moment: str  # "begin" or "end"
@@ -24,12 +24,12 @@ class Event(NamedTuple):
 
 
 class MemoryReport:
-    """The timeline of a run.
+    """The memory timeline of a run.
 
     Attributes:
-        events: what was alive when, beyond what was alive before the run.
-        peak: the most bytes alive at once.
-        kept: for each module the bytes that its forward left alive: its output, and what backward needs.
+        events: the bytes alive at each event, relative to the start of the run.
+        peak: the peak number of bytes alive.
+        kept: by module, the bytes its forward left alive: its output, and tensors saved for backward.
     """
 
     def __init__(self, events):
@@ -46,16 +46,16 @@ class MemoryReport:
 
 
 def memory(model, *inputs, loss=None, backward=True):
-    """Runs a model once, forward and backward, and reports what was alive when, by module.
+    """Runs forward and backward once, and reports the memory alive at each step, by module.
 
-    Python's allocator is asked, so what is counted is all that arrays and Python objects take on the CPU. Gradients,
-    buffers and random numbers are afterwards what they were.
+    Measures Python's allocator, so it counts all arrays and Python objects on the CPU. Gradients, buffers and the
+    random state are restored afterwards.
 
     Args:
         model: the model.
-        inputs: the arguments it is called with.
-        loss: a function from the model's output to a scalar; by default the sum of all that is in it.
-        backward: whether to run backward too.
+        inputs: the model's inputs.
+        loss: a function from the model's output to a scalar; by default the sum of all tensors in the output.
+        backward: whether to run backward as well.
 
     Example::
 
@@ -76,7 +76,7 @@ def memory(model, *inputs, loss=None, backward=True):
 
 
 class Timeline:
-    """Hooks on all modules that note what is alive; a context manager."""
+    """A context manager with hooks on all modules that record the memory alive."""
 
     def __init__(self, model):
         self.events = []
@@ -106,14 +106,14 @@ class Timeline:
         ]
 
     def tell(self, phase, moment, path):
-        """Notes what is alive now."""
+        """Records the memory alive."""
         alive, peak = tracemalloc.get_traced_memory()
         self.events.append(Event(phase, moment, path, alive - self._start, peak - self._start))
         tracemalloc.reset_peak()
 
 
 def saved_by_module(events):
-    """{path: the bytes alive at the end of the module's forward and not at its beginning}, calls summed."""
+    """{path: the growth in bytes alive during the module's forward}, summed over calls."""
     kept, begun = {}, []
     for event in events:
         if event.phase == "forward" and event.moment == "begin":
@@ -125,7 +125,7 @@ def saved_by_module(events):
 
 
 def size(count):
-    """Bytes in words."""
+    """Formats a number of bytes."""
     for unit in ("B", "KiB", "MiB"):
         if abs(count) < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

@@ -1,4 +1,4 @@
-"""Which module was running when."""
+"""Maps autograd nodes to the modules they were recorded in."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .._tape import next_sequence
 
 __all__ = ["ModuleCalls"]
 
-MAX_MARKS = 100_000  # beginnings and ends of calls that are remembered
+MAX_MARKS = 100_000  # starts and ends of calls to keep
 
 
 class ModuleCalls:
-    """Which module was running when: by the numbers of the nodes that were recorded meanwhile."""
+    """Records the sequence numbers of nodes at the start and end of module calls."""
 
     def __init__(self):
         self.open = []
@@ -33,9 +33,9 @@ class ModuleCalls:
         self.paths.append(self.innermost())
 
     def innermost(self):
-        """The path of the module that runs; None outside of the model."""
+        """The path of the innermost running module; None outside the model."""
         return self.open[-1] if self.open else None
 
     def at(self, sequence):
-        """The path of the module that ran when a node was recorded."""
+        """The path of the module that was running when a node was recorded."""
         return self.paths[max(bisect.bisect_right(self.starts, sequence) - 1, 0)]

@@ -1,4 +1,4 @@
-"""Finds the place where the first non-finite value appears, in forward or backward."""
+"""Finds the origin of the first non-finite value, in forward or backward."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ._values import array_is_finite, describe, is_finite, tensors_in
 
 __all__ = ["NonFiniteError", "nan_guard"]
 
-_looking: list[nan_guard] = []  # the guards that look at gradients; the last one does
-_before: list = []  # what was set before the first of them
+_looking: list[nan_guard] = []  # the active guards; the last one checks gradients
+_before: list = []  # the settings from before the first of them
 
 IN_FORWARD = "a non-finite value appears in the forward of {module}"
 IN_BACKWARD = "a non-finite gradient appears in the backward of {module}"
@@ -26,13 +26,13 @@ NOT_AGAIN = IN_FORWARD + (
 
 
 class NonFiniteError(RuntimeError):
-    """A NaN or an infinity has appeared.
+    """A NaN or an infinity was found.
 
     Attributes:
-        module: the path of the module that it appeared in; ``""`` is the model itself, None what is outside of it.
+        module: the path of the module it occurred in; ``""`` is the model itself, None is outside of it.
         op: the op, or in backward the node.
-        parameter: the name of the parameter whose gradient it is, or that is not finite itself.
-        line: the user's line, as a ``traceback.FrameSummary``.
+        parameter: the name of the parameter that, or whose gradient, is not finite.
+        line: the user's line of code, as a ``traceback.FrameSummary``.
     """
 
     def __init__(self, message, module=None, op=None, parameter=None, line=None):
@@ -41,16 +41,15 @@ class NonFiniteError(RuntimeError):
 
 
 class nan_guard:
-    """Stops at the first NaN or infinity that a model computes, and says where it comes from.
+    """Raises at the first NaN or infinity that a model computes, and reports its origin.
 
-    It works from when it is made until it is removed, by ``remove()`` or at the end of its ``with`` block; an error
-    removes it too. The outputs of every module are looked at, and every gradient. When one is not finite, the forward
-    is run once more, with the same random numbers, looking at every op: what else it does, such as counting its calls,
-    it does twice then.
+    It is active from construction until ``remove()``, the end of its ``with`` block, or an error. The outputs of all
+    modules are checked, and all gradients. If one is not finite, the forward is repeated with the same random numbers
+    while every op is checked, which also repeats its side effects, such as counters.
 
     Args:
         model: the model to watch.
-        backward: whether to look at gradients. A ``GradScaler`` makes gradients overflow on purpose.
+        backward: whether to check gradients. A ``GradScaler`` makes gradients overflow on purpose.
 
     Example::
 
@@ -66,7 +65,7 @@ class nan_guard:
         self._model = model
         self._paths = {module: path for path, module in model.named_modules()}
         self._calls = ModuleCalls()
-        self._found = None  # the first bad op, while the forward is run again
+        self._found = None  # the first bad op, while the forward is repeated
         self._again = False
         self._handles = []
         for module in self._paths:
@@ -78,7 +77,7 @@ class nan_guard:
             self._look_at_gradients()
 
     def remove(self):
-        """Leaves the model as it was."""
+        """Removes the guard from the model."""
         handles, self._handles = self._handles, []
         for handle in handles:
             handle.remove()
@@ -93,7 +92,7 @@ class nan_guard:
         modes.gradient_check = self._check_gradients
 
     def _look_away(self):
-        """Guards may be removed in any order."""
+        """Deactivates the guard; guards may be removed in any order."""
         _looking.remove(self)
         if _looking:
             modes.gradient_check = _looking[-1]._check_gradients
@@ -143,7 +142,7 @@ class nan_guard:
         return NonFiniteError("\n  ".join(lines), path, call.name, parameter, call.line)
 
     def _run_again(self, root, args, kwargs, state):
-        """Runs a forward as before, with an eye on every op; buffers and random numbers are put back afterwards."""
+        """Repeats a forward while checking every op, then restores buffers and random state."""
         buffers = [(b, b.clone()) for b in root.buffers()]
         now = get_rng_state()
         set_rng_state(state)
@@ -194,7 +193,7 @@ class nan_guard:
 
 
 def place(line):
-    """The lines of a message that show where something was called."""
+    """The part of a message that quotes the code of a call."""
     if line is None:
         return []
     return [f"line: {line.filename}:{line.lineno} in {line.name}: {line.line}"]

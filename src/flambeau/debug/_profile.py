@@ -1,4 +1,4 @@
-"""Where the time of a model goes: a table, and a flame graph as a page."""
+"""A profile of a model: a table, and a flame graph as an HTML page."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["ProfileReport", "profile"]
 
 
 class ProfileReport:
-    """The calls of one forward and backward.
+    """The calls in one forward and backward.
 
     Attributes:
-        flame: what ran inside of what: ``{"name", "time" in microseconds, "inside": [...]}``.
+        flame: the call tree: ``{"name", "time" in microseconds, "inside": [...]}``.
     """
 
     def __init__(self, title, recorded):
@@ -29,7 +29,7 @@ class ProfileReport:
         return self._recorded.key_averages().table(sort_by="self_cpu_time_total", row_limit=15)
 
     def html(self):
-        """The flame graph: one page that needs nothing else."""
+        """The flame graph as a self-contained page."""
         page = (resources.files(__package__) / "flame.html").read_text(encoding="utf-8")
         text = json.dumps(self.flame, separators=(",", ":")).replace("<", "\\u003c")
         return page.replace("TITLE", html.escape(self.title)).replace('"DATA"', text)
@@ -41,16 +41,16 @@ class ProfileReport:
 
 
 def profile(model, *inputs, loss=None, path=None, warmup=1):
-    """Times one forward and backward of a model, by op, by backward node and by module.
+    """Profiles one forward and backward of a model, by op, backward node and module.
 
-    Gradients, buffers and random numbers are afterwards what they were.
+    Gradients, buffers and the random state are restored afterwards.
 
     Args:
         model: the model.
-        inputs: what it is called with.
-        loss: a function of the output that gives a scalar; by default the sum of the output.
+        inputs: the model's inputs.
+        loss: a function from the output to a scalar; by default the sum of the output.
         path: a file to write the flame graph to.
-        warmup: how often to run it before.
+        warmup: the number of warmup runs.
 
     Returns:
         a ``ProfileReport``: print it for the table.
@@ -80,7 +80,7 @@ def profile(model, *inputs, loss=None, path=None, warmup=1):
 
 
 def nest(events):
-    """Calls as a tree, by their times: one lies in another that begins before it and ends after it."""
+    """Builds the call tree from start and end times."""
     events = sorted(events, key=lambda event: (event.start, -event.end))
     root = {"name": "all", "time": 0.0, "inside": []}
     stack = [(float("inf"), root)]

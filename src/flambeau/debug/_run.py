@@ -1,4 +1,4 @@
-"""Running a model once, for a look at it, and leaving it as it was."""
+"""Runs a model for inspection and restores its state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["preserve_state", "scalar_of"]
 
 
 def scalar_of(output, loss):
-    """What backward begins with: the loss, or the sum of what the model gave; None where nothing has a graph."""
+    """The root of backward: the loss, or the sum of the model's outputs; None if nothing requires grad."""
     if loss is not None:
         root = loss(output)
         return root if root.requires_grad else None
@@ -25,7 +25,7 @@ def scalar_of(output, loss):
 
 @contextlib.contextmanager
 def preserve_state(model):
-    """A context after which gradients, buffers and random numbers are what they were."""
+    """A context manager that restores gradients, buffers and the random state."""
     grads = [(p, p.grad) for p in model.parameters()]
     buffers = [(b, b.detach().clone()) for b in model.buffers()]
     state = get_rng_state()

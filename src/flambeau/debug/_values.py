@@ -1,4 +1,4 @@
-"""What tensors hold, in words: whether all is finite, and their statistics."""
+"""Describes the values of tensors: finiteness and statistics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["array_is_finite", "describe", "is_finite", "tensors_in"]
 
 
 def tensors_in(value):
-    """The tensors in a value: itself, or those in its tuples, lists, dicts and dataclasses."""
+    """The tensors in a value, including those nested in tuples, lists, dicts and dataclasses."""
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, dict):
@@ -28,12 +28,12 @@ def tensors_in(value):
 
 
 def is_finite(t):
-    """Whether a tensor holds no NaN and no infinity."""
+    """Whether a tensor has no NaNs or infinities."""
     return t.layout is not strided or t.is_meta or array_is_finite(t._a)
 
 
 def array_is_finite(array):
-    """Whether an array holds no NaN and no infinity. One sum tells, unless it overflows."""
+    """Whether an array has no NaNs or infinities. A single sum suffices, unless it overflows."""
     if not is_inexact(array.dtype):
         return True
     k = engine_of(array)
@@ -41,7 +41,7 @@ def array_is_finite(array):
 
 
 def describe(t):
-    """A tensor's dtype, shape and statistics, in one line."""
+    """Describes a tensor's dtype, shape and statistics in one line."""
     kind = f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}"
     if t.is_meta or t.numel() == 0 or t.is_complex():
         return kind

@@ -1,4 +1,4 @@
-"""The norms of parameters, gradients and updates over the steps of a training."""
+"""Tracks the norms of parameters, gradients and updates during training."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 class Sample(NamedTuple):
-    """The norms of one parameter at one step of the optimizer."""
+    """The norms of a parameter at one optimizer step."""
 
     step: int
     weight: float
-    grad: float | None  # None: it had no gradient
+    grad: float | None  # None: no gradient
     update: float
 
     @property
     def ratio(self):
-        """How large the update was beside the weight; around 1e-3 is usual."""
+        """The norm of the update relative to that of the weight; about 1e-3 is typical."""
         return self.update / self.weight if self.weight else float("inf") if self.update else 0.0
 
 
 class watch:
-    """Keeps a history of the norms of a model's parameters, taken at the steps of any optimizer that holds them.
+    """Records the norms of a model's parameters at the steps of any optimizer that updates them.
 
-    It works from when it is made until it is removed, by ``remove()`` or at the end of its ``with`` block.
+    It is active from construction until ``remove()`` or the end of its ``with`` block.
 
     Args:
         model: the model.
-        every: how many steps lie between two samples. A sample copies the parameters, to measure the update.
+        every: the interval between samples, in steps. A sample copies the parameters to measure the update.
 
     Attributes:
-        history: for each name of a parameter the list of its samples.
+        history: the samples of each parameter, by name.
 
     Example::
 
@@ -62,7 +62,7 @@ class watch:
         ]
 
     def remove(self):
-        """Takes no more samples."""
+        """Stops recording."""
         for handle in self._handles:
             handle.remove()
 
@@ -73,7 +73,7 @@ class watch:
         self.remove()
 
     def _named_parameters(self, optimizer):
-        """The (name, parameter) pairs of the model that an optimizer holds."""
+        """The (name, parameter) pairs of the model that belong to an optimizer."""
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
         return [(name, p) for name, p in self._model.named_parameters() if id(p) in held]
 
@@ -93,7 +93,7 @@ class watch:
         self._step += bool(pairs)
 
     def __str__(self):
-        """A table: for each parameter its last norms, and the course of its gradient's."""
+        """A table of each parameter's latest norms and the history of its gradient norm."""
         rows = [("parameter", "weight", "gradient", "update/weight", "gradient over time")]
         for name, samples in self.history.items():
             if not samples:
@@ -107,7 +107,7 @@ class watch:
 
 
 def curve(values, width=40):
-    """Numbers as a line of bars."""
+    """Draws numbers as a sparkline."""
     values = values[:: max(1, -(-len(values) // width))]
     finite = [v for v in values if v - v == 0]
     top = max(finite, default=0.0) or 1.0
@@ -115,7 +115,7 @@ def curve(values, width=40):
 
 
 def table(rows):
-    """Rows of words as lines, the first column left and the others right, but for the last."""
+    """Formats rows as lines, with the first and last columns left-aligned and the others right-aligned."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for first, *middle, last in rows:

@@ -1,4 +1,4 @@
-"""Pictures of a model: one page that shows what it is made of and what it does with a batch."""
+"""HTML pages that show a model's structure and how it processes a batch."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ NO_MODULE = (
     "inspect(): argument 'model' must be a Module, not {kind}: make an object of a class, and put a function into the "
     "forward of one"
 )
-MANY = 600  # modules beyond which histograms are left out of those without parameters
+MANY = 600  # number of modules above which modules without parameters get no histograms
 
 
 def inspect(model, *inputs, loss=None, optimizer=None, path=None):
-    """Looks at a model while it computes, and makes a page of it.
+    """Observes a model while it runs, and creates a page about it.
 
-    The model runs twice, forward and backward, in the mode in which it is. Parameters, gradients, buffers, random
-    numbers and the optimizer are afterwards what they were, and no hook stays.
+    The model runs forward and backward twice, in its current mode. Parameters, gradients, buffers, the random state and
+    the optimizer are restored afterwards, and hooks are removed.
 
     Args:
         model: the model.
-        inputs: what it is called with. Without inputs nothing runs, and the page shows the modules alone. A model of
-            lazy modules stays lazy: a copy of it runs.
-        loss: a function of the output that gives the scalar to run backward from; by default the sum of the output.
-        optimizer: that of the model; a copy of it makes one step, and the page says how large the update of each
-            parameter is beside the parameter (about 1e-3 is usual). Its ``step`` must need no closure.
+        inputs: the model's inputs. Without inputs nothing runs, and the page shows only the modules. Lazy modules stay
+            uninitialised: a copy of the model runs.
+        loss: a function from the output to the scalar to run backward from; by default the sum of the output.
+        optimizer: the model's optimizer; a copy of it performs a step, and the page shows the size of each update
+            relative to its parameter (about 1e-3 is typical). Its ``step`` must not need a closure.
         path: a file to write the page to.
 
     Returns:
@@ -72,7 +72,7 @@ def inspect(model, *inputs, loss=None, optimizer=None, path=None):
 
 
 def materialize(model, inputs):
-    """A copy of a model of lazy modules, called once so that they have their parameters."""
+    """A copy of a model with lazy modules, initialised by a call."""
     state = get_rng_state()
     model = copy.deepcopy(model)
     with no_grad():
@@ -82,7 +82,7 @@ def materialize(model, inputs):
 
 
 def copy_inputs(inputs):
-    """Copies for one run: the caller's tensors get no gradient and no writes. What is one tensor stays one."""
+    """Copies inputs for a run, so that the caller's get no gradients or writes. Repeated tensors stay shared."""
     copies = {}
 
     def copy_of(value):
@@ -96,7 +96,7 @@ def copy_inputs(inputs):
 
 
 def add_run(data, model, inputs, loss, optimizer):
-    """Runs the model and writes what was seen into the data."""
+    """Runs the model and adds what was observed to the data."""
     with preserve_state(model):
         recording, copies = Recording(model), copy_inputs(inputs)
         recording.add_inputs(copies)
@@ -113,7 +113,7 @@ def add_run(data, model, inputs, loss, optimizer):
     recording.release()
     del output, root
     copies = copy_inputs(inputs)
-    # The second run is timed: the first one also pays for what is made at the first call.
+    # Only the second run is timed, as the first includes one-time costs.
     with preserve_state(model), Times(model) as times:
         start = time.perf_counter()
         root = scalar_of(model(*copies), loss)
@@ -132,7 +132,7 @@ def add_run(data, model, inputs, loss, optimizer):
 
 
 def add_sums(records):
-    """A container that is not called itself takes what its children took."""
+    """Sums up the children's records for containers that are not called themselves."""
     children = {}
     for record in records:
         children.setdefault(record["parent"], []).append(record)
@@ -144,7 +144,7 @@ def add_sums(records):
 
 
 def add_weights(records, model, updates):
-    """Statistics of the parameters and of their gradients, and the sizes of updates beside theirs."""
+    """Statistics of parameters and gradients, and norms of updates."""
     for record in records:
         module = model.get_submodule(record["path"])
         for entry in record["parameters"]:
@@ -164,7 +164,7 @@ def add_weights(records, model, updates):
 
 
 def update_norms(optimizer):
-    """{id of a parameter: norm of what one step would change in it}, found by a step of a copy."""
+    """{id of a parameter: norm of its update in one step}, determined on a copy."""
     trial = copy.deepcopy(optimizer)
     pairs = [
         pair
@@ -173,12 +173,12 @@ def update_norms(optimizer):
     ]
     for p, moved in pairs:
         moved.grad = p.grad if p.grad is None else p.grad.clone()
-    type(trial).step(trial)  # a scheduler puts a step of the original into the instance
+    type(trial).step(trial)  # bypasses the wrapper that schedulers set on the instance
     return {id(p): (moved.detach() - p.detach()).norm().item() for p, moved in pairs}
 
 
 def summary(data, model):
-    """The numbers of the whole model."""
+    """The totals of the whole model."""
     root = data["modules"][0]
     return {
         "modules": len(data["modules"]), "parameters": root["count"], "trainable": root["trainable"],
@@ -189,11 +189,11 @@ def summary(data, model):
 
 
 def compare(a, b, path=None):
-    """Makes a page that compares two models or checkpoints: keys, shapes, distances.
+    """Creates a page that compares two models or checkpoints: keys, shapes, distances.
 
     Args:
-        a: a module, a state dict, or the file of one.
-        b: another.
+        a: a module, a state dict, or a file with one.
+        b: another one.
         path: a file to write the page to.
 
     Example::
@@ -211,11 +211,11 @@ def compare(a, b, path=None):
 
 
 class Inspection:
-    """What was seen of a model. Notebooks show it; ``save`` writes it.
+    """What was observed of a model. Notebooks display it; ``save`` writes the page.
 
     Attributes:
-        data: all of it, as it goes into the page.
-        modules: the records of modules by path.
+        data: all data on the page.
+        modules: the records of modules, by path.
     """
 
     def __init__(self, data):
@@ -223,7 +223,7 @@ class Inspection:
         self.modules = {record["path"]: record for record in data["modules"]}
 
     def html(self):
-        """The page: one text that needs nothing else."""
+        """The page, self-contained."""
         files = resources.files(__name__)
         text = json.dumps(self.data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
         page = (files / "page.html").read_text(encoding="utf-8")
@@ -237,7 +237,7 @@ class Inspection:
             file.write(self.html())
 
     def _repr_html_(self):
-        """The page in a cell of a notebook."""
+        """The page, for display in a notebook."""
         source = html.escape(self.html(), quote=True)
         return f'<iframe srcdoc="{source}" style="width:100%;height:720px;border:1px solid #8888"></iframe>'
 

@@ -1,4 +1,4 @@
-"""Arrays in a page: histograms, and pictures of a byte a pixel."""
+"""Arrays on a page: histograms, and 8-bit images."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["histogram", "pictures", "statistics"]
 
 BINS = 32
 MOST_PICTURES = 16
-MOST_PIXELS = 48  # on a side
-MOST_ELEMENTS = 1_000_000  # of a histogram: larger arrays are thinned out
+MOST_PIXELS = 48  # per side
+MOST_ELEMENTS = 1_000_000  # of a histogram: larger arrays are subsampled
 
 
 def array_of(t):
-    """A tensor's elements as a NumPy array of real numbers."""
+    """A tensor's elements as a real NumPy array."""
     with no_grad():
         t = t.detach().cpu()
         t = t if t.layout is strided else t.to_dense()
@@ -26,23 +26,23 @@ def array_of(t):
 
 
 def histogram(values):
-    """{low, high, counts} of finite numbers; None where there are none."""
+    """{low, high, counts} of the finite numbers; None if there are none."""
     if not values.size:
         return None
     low, high = values.min(), values.max()
-    if low == high:  # NumPy's bins around a constant are 1 wide, less than two large numbers are apart
+    if low == high:  # NumPy's default width of 1 around a constant is too narrow for large numbers
         low, high = (low - abs(low) / 2, high + abs(high) / 2) if low else (-0.5, 0.5)
     counts, edges = np.histogram(values, BINS, (low, high))
     return {"low": round_number(edges[0]), "high": round_number(edges[-1]), "counts": counts.tolist()}
 
 
 def statistics(t):
-    """Histogram, mean, deviation, norm and number of non-finite elements of a tensor; large ones are thinned out."""
+    """Histogram, mean, deviation, norm and number of non-finite elements of a tensor, subsampled if large."""
     flat = array_of(t).reshape(-1)
     finite = np.isfinite(flat)
     bad = int(flat.size - np.count_nonzero(finite))
     values = flat[finite] if bad else flat
-    norm = np.sqrt(np.einsum("i,i->", values, values, dtype=np.float64))  # large squares overflow in float32
+    norm = np.sqrt(np.einsum("i,i->", values, values, dtype=np.float64))  # in float32, squares may overflow
     values = values[:: max(1, values.size // MOST_ELEMENTS)].astype(np.float64)
     of = (lambda x: round_number(x(values))) if values.size else lambda x: None
     return {
@@ -52,8 +52,8 @@ def statistics(t):
 
 
 def pictures(title, array):
-    """A strip of pictures from an array (pictures, height, width) or (pictures, 3, height, width), each by itself
-    stretched to the whole range of brightness."""
+    """A strip of images from an array (images, height, width) or (images, 3, height, width), each with its contrast
+    stretched."""
     array = np.asarray(array, np.float32)[:MOST_PICTURES]
     steps = [max(1, -(-n // MOST_PIXELS)) for n in array.shape[-2:]]
     array = np.nan_to_num(array[..., :: steps[0], :: steps[1]], posinf=0.0, neginf=0.0)
@@ -70,5 +70,5 @@ def pictures(title, array):
 
 
 def round_number(x):
-    """A number of few digits: pages hold many."""
+    """Rounds a number to a few digits, to keep pages small."""
     return float(f"{x:.4g}")

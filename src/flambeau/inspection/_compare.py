@@ -1,4 +1,4 @@
-"""Two models or checkpoints side by side."""
+"""Compares two models or checkpoints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..serialization import load
 __all__ = ["comparison_data", "state_of"]
 
 NO_STATE = "{what} holds no state dict: expected a file of one, of a model, or of a dict with one, got {kind}"
-WRAPPERS = ("state_dict", "model", "model_state_dict", "module")  # under which training scripts save a state dict
+WRAPPERS = ("state_dict", "model", "model_state_dict", "module")  # keys under which training scripts save a state dict
 
 
 def state_of(source):
@@ -51,7 +51,7 @@ def comparison_data(a, b, names):
 
 @no_grad()
 def compare_key(key, a, b):
-    """One row: whether both have the key, their shapes, and how far apart the values are."""
+    """A row: whether both have the key, their shapes, and the distance of the values."""
     row = {"key": key, "a": None if a is None else list(a.shape), "b": None if b is None else list(b.shape)}
     if a is None or b is None:
         return {**row, "state": "only in the second" if a is None else "only in the first"}

@@ -1,4 +1,4 @@
-"""One forward and backward of a model, watched: what each module did, and how the data flowed."""
+"""Observes one forward and backward of a model: module calls and data flow."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ._arrays import array_of, pictures, statistics
 
 __all__ = ["Recording", "Times", "graph_records"]
 
-MOST_PICTURED = 40  # modules whose filters, features or attention are drawn
+MOST_PICTURED = 40  # modules with images of filters, features or attention
 SATURATED = {"Sigmoid": (0.01, 0.99), "Tanh": (-0.98, 0.98), "Hardsigmoid": (0.0, 1.0), "Hardtanh": (-1.0, 1.0)}
 RECTIFIERS = ("ReLU", "ReLU6", "Threshold", "Hardswish")
 
 
 class Times:
-    """A context that measures the time of each module in forward and in backward."""
+    """A context manager that times each module in forward and backward."""
 
     def __init__(self, model):
         self.forward, self.backward = {}, {}
@@ -59,19 +59,19 @@ class Times:
     def _node(self, node, results):
         now = time.perf_counter()
         path = self._calls.at(node._seq)
-        while path is not None:  # for the module and those around it
+        while path is not None:  # for the module and its ancestors
             self.backward[path] = self.backward.get(path, 0.0) + now - self._last
             path = path.rpartition(".")[0] if path else None
         self._last = now
 
 
 class Recording(Calls):
-    """Keeps what each module did, and the ops with the tensors between them.
+    """Records module calls, and the ops between them with the tensors that connect them.
 
     Attributes:
-        modules: {path: record} with calls, shapes, operations, saved bytes, statistics and pictures.
-        ops: records of ops: name, path of the module, shape of the result, the ops whose results it took, and by path
-            the modules around it that were called for the second time or a later one.
+        modules: {path: record} with calls, shapes, operations, saved bytes, statistics and images.
+        ops: records of ops: name, module path, shape of the result, the ops that produced the inputs, and, by path, how
+            often enclosing modules had been called, if more than once.
     """
 
     def __init__(self, model):
@@ -80,10 +80,10 @@ class Recording(Calls):
         self.ops = []
         self.nodes = []  # of the graph: (node, path)
         self._paths = {module: path for path, module in model.named_modules()}
-        self._producers = {}  # {id of a tensor, or its address: place of the op that made it}
-        self._alive = []  # tensors, so that ids and addresses stay theirs
+        self._producers = {}  # {id or address of a tensor: index of the op that produced it}
+        self._alive = []  # tensors, so that ids and addresses are not reused
         self._counted = {t.data_ptr() for t in (*model.parameters(), *model.buffers()) if t.numel()}
-        self._instances = {}  # {path of a module: how often it has been called}
+        self._instances = {}  # {module path: number of calls}
         self._busy = False
         self.kinds[Module.__call__.__code__] = self._call_of_module
 
@@ -95,12 +95,12 @@ class Recording(Calls):
         self.stop()
 
     def add_inputs(self, inputs):
-        """Tensors that the model is called with."""
+        """Registers the model's input tensors."""
         for t in tensors_in(inputs):
             self._produce("input", None, [t], [])
 
     def keep_ancestors(self, output):
-        """Leaves out the ops whose results the output was not computed from."""
+        """Drops ops that the output does not depend on."""
         wanted = {place for t in tensors_in(output) if (place := self._place_of(t)) is not None}
         for place in range(len(self.ops) - 1, -1, -1):
             if place in wanted:
@@ -109,7 +109,7 @@ class Recording(Calls):
         self.ops = [{**self.ops[old], "from": [new[i] for i in self.ops[old]["from"]]} for old in sorted(wanted)]
 
     def release(self):
-        """Lets go of the tensors and nodes; the records stay."""
+        """Releases the tensors and nodes; the records remain."""
         self._alive.clear()
         self._producers.clear()
         self.nodes.clear()
@@ -123,10 +123,10 @@ class Recording(Calls):
         return Call(frame, path, "module")
 
     def on_end(self, call, result):
-        """An op or a module has ended."""
+        """Called at the end of an op or module."""
         if self._busy:
             return
-        self._busy = True  # what is computed here is not the model's
+        self._busy = True  # ignore ops of the recording itself
         try:
             if call.kind == "module":
                 self._end_of_module(call, result)
@@ -209,7 +209,7 @@ class Recording(Calls):
             self._picture_attention(call, results[0], path)
 
     def _place_of(self, t):
-        """The op that made a tensor, or the memory that it is a view of; None for parameters and the like."""
+        """The op that produced a tensor, or the memory it is a view of; None for parameters and the like."""
         place = self._producers.get(id(t))
         return self._producers.get(("at", t.data_ptr())) if place is None and has_address(t) else place
 
@@ -225,7 +225,7 @@ class Recording(Calls):
         self.ops.append(op)
 
     def _count_saved(self, node):
-        """What a node keeps for backward, beyond parameters and what another one keeps already."""
+        """Counts the bytes a node saved for backward, except parameters and tensors counted before."""
         held = [*(getattr(node, "inputs", None) or ()), getattr(node, "out", None)]
         held = [a for part in held for a in (part if isinstance(part, tuple) else (part,))]
         arrays = [a for a in held if hasattr(a, "nbytes") and hasattr(a, "__array_interface__")]
@@ -250,12 +250,12 @@ class Recording(Calls):
 
 
 def has_address(t):
-    """Whether a tensor has elements in memory of its own."""
+    """Whether a tensor owns elements in memory."""
     return t.layout is strided and not t.is_meta and t.numel() > 0
 
 
 def attention_weights(query, key):
-    """The scores of queries and keys after softmax, without a mask."""
+    """The softmax of query-key scores, without a mask."""
     if query.shape[-3:-2] != key.shape[-3:-2]:
         return np.zeros(())
     scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(query.shape[-1])
@@ -264,7 +264,7 @@ def attention_weights(query, key):
 
 
 def graph_records(root, nodes, names, most=150):
-    """The autograd graph from a node on, as records; None where it has more than `most` nodes."""
+    """The autograd graph from a node as records; None if it has more than `most` nodes."""
     paths = {node: path for node, path in nodes}
     order, places = [root], {root: 0}
     for node in order:
@@ -278,7 +278,7 @@ def graph_records(root, nodes, names, most=150):
 
 
 def describe_node(node, places, paths, names):
-    """One node of the graph: its name, its shape, what it saved, and where its gradients go."""
+    """The record of a graph node: name, shape, saved tensors, and next nodes."""
     variable = getattr(node, "variable", None)
     saved = [*(getattr(node, "inputs", None) or ()), getattr(node, "out", None)] if variable is None else []
     saved = [a for a in saved if hasattr(a, "shape") and hasattr(a, "__array_interface__")]
@@ -292,7 +292,7 @@ def describe_node(node, places, paths, names):
 
 
 def preview(array):
-    """An array in a few words."""
+    """A short text preview of an array."""
     flat = np.asarray(array).reshape(-1)[:6]
     more = ", …" if array.size > 6 else ""
     numbers = ", ".join(f"{x:.4g}" if np.issubdtype(flat.dtype, np.floating) else str(x) for x in flat)

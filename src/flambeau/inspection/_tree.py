@@ -1,4 +1,4 @@
-"""The modules of a model as records, and the runs of equal ones among them."""
+"""Records of a model's modules, with runs of equal siblings."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ..nn.parameter import is_lazy
 
 __all__ = ["count_of", "module_records", "signature"]
 
-SHORTEST_RUN = 3  # of equal siblings that are shown as one
+SHORTEST_RUN = 3  # of equal siblings that are collapsed
 
 
 def module_records(model):
-    """A record for each module, parents before children.
+    """A record per module, parents first.
 
-    A module that is registered at several places has a record at each; the later ones name the first.
+    A module registered under several names has a record for each; later ones refer to the first.
     """
     records, seen, owners = [], {}, {}
     for path, module in model.named_modules(remove_duplicate=False):
@@ -42,7 +42,7 @@ def settings_of(module):
 
 
 def parameter_records(path, module, owners):
-    """Those that a module holds itself; one that another module has too names the first owner."""
+    """The parameters a module owns directly; shared ones refer to their first owner."""
     records = []
     for name, p in module._parameters.items():
         if p is None:
@@ -57,7 +57,7 @@ def parameter_records(path, module, owners):
 
 
 def add_counts(model, records):
-    """The parameters below each module, every one counted once."""
+    """Adds the number of parameters below each module, each counted once."""
     for record in records:
         module = model.get_submodule(record["path"])
         parameters = list(module.parameters())
@@ -67,12 +67,12 @@ def add_counts(model, records):
 
 
 def count_of(p):
-    """The elements of a parameter; 0 where a lazy module has not made it yet."""
+    """The number of elements of a parameter; 0 if it is uninitialised."""
     return 0 if is_lazy(p) else p.numel()
 
 
 def signature(module):
-    """What two modules have in common that differ only in the values of their parameters."""
+    """A key that is equal for modules that differ only in parameter values."""
     return (
         type(module), settings_of(module),
         tuple((name, None if p is None or is_lazy(p) else tuple(p.shape)) for name, p in module._parameters.items()),
@@ -81,7 +81,7 @@ def signature(module):
 
 
 def mark_runs(model, records):
-    """Writes into the records of equal siblings that follow each other which run they belong to, and its length."""
+    """Marks runs of consecutive equal siblings in their records, with their length."""
     places = {record["path"]: record for record in records}
     for path, module in model.named_modules():
         children = [(f"{path}.{name}" if path else name, child) for name, child in module.named_children()]

@@ -1,11 +1,11 @@
-"""Checkpoints in PyTorch's format, written and read without PyTorch.
+"""Checkpoints in PyTorch's format, without PyTorch.
 
-A checkpoint is a zip archive (``_archive.py``): ``data.pkl`` is the pickled object, in which each tensor refers to a
-storage by a key, and ``data/<key>`` are the bytes of the storages. Tensors that share memory share a storage, in the
-file and after loading. Loading is restricted by default: only tensors and plain containers are made, nothing else can
-be called. Files of the format before PyTorch 1.6 are read too, and written if asked for (``_legacy.py``). Plain pickles
-of tensors and storages are taken apart in ``_reduce.py``, and made in ``_rebuild.py``. How a file comes to its place on
-the disk is in ``_files.py``. ``safetensors`` reads and writes the format of that name.
+A checkpoint is a zip archive (``_archive.py``): ``data.pkl`` is the pickled object, in which tensors refer to storages
+by key, and ``data/<key>`` are the bytes of the storages. Tensors that share memory share a storage, in the file and
+after loading. Loading is restricted by default: it creates only tensors and plain containers, and calls nothing else.
+The format before PyTorch 1.6 can be read too, and written on request (``_legacy.py``). Plain pickling of tensors and
+storages is implemented in ``_reduce.py``, and unpickling in ``_rebuild.py``. ``_files.py`` writes files atomically.
+``safetensors`` reads and writes the format of that name.
 """
 
 from .._lazy import lazy_submodules as _lazy_submodules
@@ -17,6 +17,6 @@ from ._skip import skip_data
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save", "skip_data"]
 
-DEFAULT_PROTOCOL = 2  # of pickle, in checkpoints
+DEFAULT_PROTOCOL = 2  # the pickle protocol of checkpoints
 
 __getattr__, __dir__ = _lazy_submodules(__name__, ["safetensors"])

@@ -1,7 +1,7 @@
-"""Zip archives as PyTorch writes them: entries are stored, not compressed, and begin at multiples of 64 bytes.
+"""Zip archives in PyTorch's layout: entries are stored uncompressed and aligned to 64 bytes.
 
-Nothing in an archive is believed before it has been compared with the size of the file. So an archive cannot make its
-reader allocate more than the file is long.
+All sizes in an archive are checked against the file size, so a malicious archive cannot cause allocations larger than
+the file.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _FIELD = struct.Struct("<2H")
 
 _MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
 _ALIGNMENT = 64
-_PADDING = struct.unpack("<H", b"FB")[0]  # PyTorch's mark of the field that fills up to the alignment
-_FIRST_DATE = 0x21  # 1 January 1980: the same object gives the same file
+_PADDING = struct.unpack("<H", b"FB")[0]  # the tag of PyTorch's alignment padding field
+_FIRST_DATE = 0x21  # 1 January 1980, to make files reproducible
 _ENCRYPTED = 1
 
 
@@ -38,7 +38,7 @@ _ENCRYPTED = 1
 
 
 class Writer:
-    """Writes entries one after the other; of the file it needs nothing but ``write``."""
+    """Writes entries sequentially; only requires ``write`` of the file."""
 
     def __init__(self, file, root):
         self.file = file
@@ -47,7 +47,7 @@ class Writer:
         self.directory = []
 
     def add(self, name, data):
-        """Adds an entry; `data` is a flat sequence of bytes."""
+        """Adds an entry; `data` is a flat buffer."""
         name = f"{self.root}/{name}".encode()
         offset, size = self.offset, len(data)
         checked = zlib.crc32(data), min(size, _MAX_32), min(size, _MAX_32)
@@ -62,7 +62,7 @@ class Writer:
         self.directory.append(_CENTRAL.pack(b"PK\1\2", version, *common, *rest) + name + extra)
 
     def close(self):
-        """Writes the directory, which makes the archive complete."""
+        """Writes the central directory, which completes the archive."""
         start, directory = self.offset, b"".join(self.directory)
         count, size = len(self.directory), len(directory)
         self._write(directory)
@@ -77,12 +77,12 @@ class Writer:
         self.offset += len(data)
         rest = memoryview(data)
         while len(rest):
-            count = self.file.write(rest)  # a raw file may take a part only
+            count = self.file.write(rest)  # raw files may write only a part
             rest = rest[len(rest) if count is None else count:]
 
 
 def _padding(start):
-    """An extra field after which the offset `start` is a multiple of the alignment."""
+    """The extra field that aligns the data at offset `start`."""
     missing = -start % _ALIGNMENT
     if missing and missing < _FIELD.size:
         missing += _ALIGNMENT
@@ -90,7 +90,7 @@ def _padding(start):
 
 
 def _extra_64(numbers):
-    """The extra field with what does not fit into 32 bits."""
+    """The extra field for numbers that exceed 32 bits."""
     return _FIELD.pack(1, 8 * len(numbers)) + struct.pack(f"<{len(numbers)}Q", *numbers) if numbers else b""
 
 
@@ -98,7 +98,7 @@ def _extra_64(numbers):
 
 
 def read_into(file, array):
-    """Fills an array of bytes, however few the file gives at a time; returns whether it had enough."""
+    """Fills a byte array, across short reads; returns whether it was filled."""
     done, memory = 0, memoryview(array)
     while done < array.size:
         part = file.read(min(array.size - done, 1 << 24))
@@ -110,12 +110,12 @@ def read_into(file, array):
 
 
 class Reader:
-    """The entries of the archive that reaches from the position of a file to its end."""
+    """The entries of an archive from the current position of a file to its end."""
 
     def __init__(self, file, path, mapped=None):
         self.file = file
         self.path = path
-        self.mapped = mapped  # the file as memory, for storages that are not to be read
+        self.mapped = mapped  # the mapped file, for storages that are not read
         self.start = file.tell()
         self.size = file.seek(0, 2) - self.start
         self.places = {}  # name -> (offset of the entry, its size, its checksum)
@@ -129,33 +129,33 @@ class Reader:
         return RuntimeError(DAMAGED.format(why=why, doing=doing, path=self.path))
 
     def leave(self):
-        """Moves on behind the archive."""
+        """Seeks to the end of the archive."""
         self.file.seek(self.start + self.size)
 
     def __contains__(self, name):
         return f"{self.root}/{name}" in self.places
 
     def read(self, name):
-        """The bytes of an entry."""
+        """Reads an entry."""
         return self.array(name).tobytes()
 
     def array(self, name):
-        """The bytes of an entry as an array that can be written to; of a mapped file, memory of the file."""
+        """An entry as a writable byte array; of a mapped file, a view of the mapping."""
         offset, size, checksum = self._place(name)
         if self.mapped is not None:
             return np.frombuffer(self.mapped, np.uint8, size, self.start + offset)
         array = np.empty(size, np.uint8)
         self._fill(array, offset)
-        if checksum and zlib.crc32(array) != checksum:  # PyTorch can be configured to write none
+        if checksum and zlib.crc32(array) != checksum:  # checksums are optional in PyTorch
             raise self.damage_error("the checksum is wrong", f"reading file {name}")
         return array
 
     def size_of(self, name):
-        """The number of bytes of an entry."""
+        """The size of an entry in bytes."""
         return self._place(name)[1]
 
     def _place(self, name):
-        """Where the bytes of an entry begin, how many they are, and their checksum."""
+        """The offset of an entry's data, its size, and its checksum."""
         doing = f"reading file {name}"
         try:
             header, size, checksum = self.places[f"{self.root}/{name}"]
@@ -192,7 +192,7 @@ class Reader:
             raise self.damage_error(TOO_LONG.format(claimed=claimed, size=self.size))
 
     def _find_directory(self):
-        """The number of entries, and the size and offset of the directory."""
+        """The number of entries, and the size and offset of the central directory."""
         reach = min(self.size, _END.size + _MAX_16)
         tail = self._bytes(self.size - reach, reach)
         at = tail.rfind(b"PK\5\6")
@@ -211,7 +211,7 @@ class Reader:
         return count, size, start
 
     def _read_entry(self, directory, position, fields):
-        """Notes an entry of the directory; returns where the next one begins."""
+        """Parses a directory entry; returns the position of the next one."""
         mark, _, _, flags, method, _, _, checksum, stored, size, name_size, extra_size, note_size, *_, offset = fields
         end = position + name_size + extra_size + note_size
         if mark != b"PK\1\2" or end > len(directory):
@@ -225,7 +225,7 @@ class Reader:
         return end
 
     def _wide(self, extra, *numbers):
-        """The numbers of an entry; those that do not fit into 32 bits stand in an extra field."""
+        """Replaces numbers of an entry that exceed 32 bits by those in its extra field."""
         missing = sum(n == _MAX_32 for n in numbers)
         if not missing:
             return numbers

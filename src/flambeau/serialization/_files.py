@@ -1,12 +1,12 @@
-"""How a checkpoint comes to its place on the disk.
+"""Writes checkpoint files atomically.
 
-A regular file is replaced: the new one is written beside it and takes its name when it is complete, with the mode, the
-owner and the extended attributes of the old one. So the old checkpoint is there until the new one is. Symbolic links
-are followed. What cannot be replaced is written to:
+A regular file is replaced: the new one is written next to it and renamed when complete, with the mode, owner and
+extended attributes of the old one, so the old checkpoint exists until the new one does. Symbolic links are followed.
+What cannot be replaced is overwritten:
 
 - pipes, terminals and other devices;
-- a file with several hard links, one whose owner cannot be kept, and one in a folder that cannot be written to. The
-  new contents are complete in a second file before the first byte is overwritten, and stay there if that fails.
+- a file with several hard links, one whose owner cannot be preserved, and one in an unwritable folder. The new contents
+  are first completed in a second file, which is kept if overwriting fails.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OPEN_FILES = "/proc/self/fd"
 
 
 def write_file(path, write):
-    """Lets ``write(file)`` make the contents of the file at `path`."""
+    """Calls ``write(file)`` to write the contents of the file at `path`."""
     try:
         _write_file(os.fsdecode(path), write)
     except OSError as error:
@@ -50,7 +50,7 @@ def _write_file(path, write):
 
 
 def _follow(path):
-    """Where a path leads through symbolic links; None if to an open file of a process, as /dev/stdout does."""
+    """Resolves symbolic links; None for an open file of a process, such as /dev/stdout."""
     for _ in range(_MAX_LINKS):
         folder = os.path.realpath(os.path.dirname(path) or os.curdir)
         if folder.startswith("/proc/"):
@@ -65,7 +65,7 @@ def _follow(path):
 
 
 def _status(place):
-    """What is at a place, or None."""
+    """The ``stat`` of a path, or None."""
     try:
         return None if place is None else os.stat(place)
     except FileNotFoundError:
@@ -73,11 +73,11 @@ def _status(place):
 
 
 class _CannotReplace(Exception):
-    """The file has to be written to, because a new one could not take its place."""
+    """The file must be overwritten because it cannot be replaced."""
 
 
 def _replace(place, old, write):
-    """Puts a new file at a place, all at once."""
+    """Replaces a file atomically."""
     try:
         draft = _Draft(os.path.dirname(place), 0o666 if old is None else 0o600)
     except PermissionError:
@@ -92,7 +92,7 @@ def _replace(place, old, write):
 
 
 def _take_over(draft, place, old):
-    """Gives a new file the owner, the extended attributes and the mode of the old one."""
+    """Copies owner, extended attributes and mode of the old file to the new one."""
     handle = draft.file.fileno()
     new = os.fstat(handle)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
@@ -101,7 +101,7 @@ def _take_over(draft, place, old):
         except OSError:
             raise _CannotReplace from None
     if hasattr(os, "listxattr"):
-        with contextlib.suppress(OSError):  # not every file system has them
+        with contextlib.suppress(OSError):  # not supported by every file system
             for name in os.listxattr(place):
                 os.setxattr(handle, name, os.getxattr(place, name))
     if hasattr(os, "fchmod"):
@@ -109,8 +109,8 @@ def _take_over(draft, place, old):
 
 
 def _overwrite(place, write):
-    """Writes into a file that must stay the same one."""
-    import tempfile  # here, as few programs need it and it takes its time to import
+    """Overwrites the contents of a file."""
+    import tempfile  # imported here because it is slow and rarely needed
 
     folder = os.path.dirname(place)
     with _Draft(folder if os.access(folder, os.W_OK) else tempfile.gettempdir(), 0o600) as draft:
@@ -129,8 +129,8 @@ def _overwrite(place, write):
 
 
 class _Draft:
-    """A new file in a folder. It has no name before it is complete, where the system knows such files: then nothing
-    is left of it if the process is killed, but for the instant in which it has a name and not yet its final one."""
+    """A new file in a folder. Where the system supports unnamed files, it has no name until complete, so that a killed
+    process leaves nothing behind (except in the instant before the final rename)."""
 
     def __init__(self, folder, mode):
         self.folder = folder
@@ -159,7 +159,7 @@ class _Draft:
         return os.path.join(self.folder, f".checkpoint-{secrets.token_hex(8)}.tmp")
 
     def fill(self, write):
-        """Writes the contents, to the disk."""
+        """Writes the contents, synced to disk."""
         write(self.file)
         self.file.flush()
         os.fsync(self.file.fileno())
@@ -169,24 +169,24 @@ class _Draft:
         if self.path is None:
             path = path or self._free_path()
             handle = self.file.fileno()
-            # With a folder's handle Python calls linkat, which follows the link in /proc; the handle is not used.
+            # With src_dir_fd, Python calls linkat, which follows the link in /proc; the descriptor itself is unused.
             os.link(f"{_OPEN_FILES}/{handle}", path, src_dir_fd=handle, follow_symlinks=True)
             self.path = path
 
     def move_to(self, place, replacing):
-        """Gives the file its final name."""
+        """Renames the file to its final name."""
         if not replacing and self.path is None:
-            with contextlib.suppress(FileExistsError):  # somebody else was faster
+            with contextlib.suppress(FileExistsError):  # another process was faster
                 self.name_it(place)
                 self.path = None
                 return
         self.name_it()
         if os.name == "nt":
-            self.file.close()  # an open file cannot be moved there
+            self.file.close()  # on Windows, an open file cannot be renamed
         try:
             os.replace(self.path, place)
         except OSError as error:
             if error.errno not in (errno.EBUSY, errno.EPERM, errno.EACCES, errno.EXDEV):
                 raise
-            raise _CannotReplace from None  # a mount point, or a folder where only owners may remove
+            raise _CannotReplace from None  # a mount point, or a folder with the sticky bit
         self.path = None

@@ -1,8 +1,8 @@
-"""Files of the format before PyTorch 1.6: pickles one after the other, then the elements of the storages.
+"""The file format before PyTorch 1.6: several pickles, followed by the elements of the storages.
 
-The pickles are a magic number, the version of the format, the byte order, the object, and the keys of its storages in
-the order in which their elements follow, each after its count. How many bytes an element has only the object's pickle
-tells. So it is read twice: once for its storages, in which nothing is made, and once when these have been found.
+The pickles are a magic number, the format version, the byte order, the object, and the storage keys in the order in
+which their elements follow, each after a count. Element sizes are only known from the object's pickle, so it is read
+twice: first for its storages, without creating objects, and again once these have been located.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HEAD = b"".join(pickle.dumps(part, 2) for part in (MAGIC, VERSION, _SYSTEM))
 
 
 def write_legacy(file, pickled, storages):
-    """Writes a file of the old format: the pickle of the object, and (key, bytes of an element, bytes) of storages."""
+    """Writes a legacy file: the pickled object, and (key, element size, bytes) of storages."""
     file.write(_HEAD)
     file.write(pickled)
     file.write(pickle.dumps([key for key, _, _ in storages], 2))
@@ -48,7 +48,7 @@ def write_legacy(file, pickled, storages):
 
 
 def storage_file(raw, dtype):
-    """A file of the old format with nothing but a storage: its bytes, and the dtype of its elements."""
+    """A legacy file with a single storage: its bytes, and the dtype of its elements."""
     kind = pickle.GLOBAL + f"torch\n{_NAMES[dtype]}\n".encode()
     record = b"".join((_put("storage"), kind, _put("0"), _put("cpu"), _put(raw.size // dtype.itemsize), pickle.NONE))
     pickled = pickle.PROTO + b"\2" + pickle.MARK + record + pickle.TUPLE + pickle.BINPERSID + pickle.STOP
@@ -58,12 +58,12 @@ def storage_file(raw, dtype):
 
 
 def _put(value):
-    """The instructions of a pickle that make a value."""
+    """Pickle opcodes that push a value."""
     return pickle.dumps(value, 2)[2:-1]
 
 
 class LegacyFile:
-    """The pickle and the storages of a file in the old format. Its claims are compared with its size first."""
+    """The pickle and storages of a legacy file. All sizes are checked against the file size."""
 
     def __init__(self, file, path):
         self.file = file
@@ -74,7 +74,7 @@ class LegacyFile:
         self.places = {}  # name -> (offset of the elements, their size)
 
     def check_magic(self):
-        """Reads the magic number; raises where there is none."""
+        """Reads the magic number; raises if it is missing."""
         try:
             magic = _Scan(self).load()
         except FAULTS:
@@ -85,7 +85,7 @@ class LegacyFile:
             raise RuntimeError(NOT_THE_MAGIC.format(path=self.path))
 
     def read_pickle(self):
-        """The pickle of the object, after which the elements can be asked for."""
+        """Reads the pickle of the object, which makes the storages accessible."""
         self.check_magic()
         try:
             version, system = _Scan(self).load(), _Scan(self).load()
@@ -105,14 +105,14 @@ class LegacyFile:
         return self.read(end - begin)
 
     def leave(self):
-        """Moves on behind the elements, where a further object may begin."""
+        """Seeks past the elements, where another object may start."""
         self._seek(self.end)
 
     def damage_error(self, why):
         return RuntimeError(DAMAGED.format(path=self.path, why=why))
 
     def _find(self, keys, storages):
-        """Notes where the elements of each storage are."""
+        """Locates the elements of each storage."""
         if set(keys) != storages.keys():
             raise self.damage_error("its pickle and its list name different storages")
         for key in keys:
@@ -125,11 +125,11 @@ class LegacyFile:
             self._seek(offset + size)
 
     def size_of(self, name):
-        """The number of bytes of a storage."""
+        """The size of a storage in bytes."""
         return self.places[name][1]
 
     def array(self, name):
-        """The bytes of a storage as an array that can be written to."""
+        """A storage as a writable byte array."""
         offset, size = self.places[name]
         self._seek(offset)
         array = np.empty(size, np.uint8)
@@ -140,7 +140,7 @@ class LegacyFile:
     # ---- as the file that unpicklers read
 
     def read(self, size):
-        """So many bytes, or as many as are left: a pickle can claim anything."""
+        """Reads up to `size` bytes; pickles may claim any size."""
         return self.file.read(min(size, self.size - self._tell()))
 
     def readline(self):
@@ -154,7 +154,7 @@ class LegacyFile:
 
 
 class _Nothing:
-    """Stands for whatever a pickle would make."""
+    """A placeholder for any object a pickle would create."""
 
     def _ignore(self, *_):
         pass
@@ -163,11 +163,11 @@ class _Nothing:
 
 
 class _Scan(pickle._Unpickler):
-    """Reads a pickle and makes nothing but plain containers; notes the storages that it refers to."""
+    """Scans a pickle for its storages, creating only plain containers."""
 
     def __init__(self, file):
         super().__init__(file)
-        self.storages = {}  # key -> (bytes of an element, number of elements)
+        self.storages = {}  # key -> (element size, number of elements)
 
     def find_class(self, module, name):
         return f"{module} {name}"

@@ -1,4 +1,4 @@
-"""``load``: reads the archive, and makes what its pickle says; by default only what is harmless."""
+"""``load``: reads checkpoints, by default with a restricted unpickler."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ FORCE_ON, FORCE_OFF = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_O
 
 
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
-    """Reads what ``save`` (here or in PyTorch) wrote.
+    """Loads an object saved with ``save`` (here or in PyTorch).
 
     Args:
-        f: a path, or something with ``read``, ``seek`` and ``tell``.
-        map_location: where tensors go: a device, a string, a dict or a function. A file says where they
-            were, which is the CPU where ``save`` wrote it; for "meta" they come without elements.
-        weights_only: (the default) make only tensors and plain containers; False allows anything the file asks for.
-            The environment can overrule it: TORCH_FORCE_WEIGHTS_ONLY_LOAD=1, and TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1
-            for calls that do not say it.
-        mmap: leave the elements on the disk, and bring those to memory that are used. Writes do not change the file.
+        f: a path, or a file object with ``read``, ``seek`` and ``tell``.
+        map_location: the device of loaded tensors: a device, a string, a dict or a function. By default they return to
+            the device recorded in the file; on "meta" their elements are not loaded.
+        weights_only: True (the default) creates only tensors and plain containers; False allows arbitrary objects.
+            TORCH_FORCE_WEIGHTS_ONLY_LOAD=1 overrides it, and TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1 changes the default.
+        mmap: maps the file and loads elements on first use. Writes do not change the file.
     """
     if _is_restricted(weights_only, pickle_module):
         if pickle_module is not None:
@@ -58,7 +57,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 
 
 def _is_restricted(weights_only, pickle_module):
-    """Whether only harmless things are made, by the argument and by the environment."""
+    """Whether to use the restricted unpickler, by the argument and the environment."""
     on, off = (os.environ.get(name, "0").lower() in ("1", "y", "yes", "true") for name in (FORCE_ON, FORCE_OFF))
     if on and off:
         raise RuntimeError(BOTH_FORCED.format(on=FORCE_ON, off=FORCE_OFF))
@@ -89,7 +88,7 @@ def _load(file, path, unpickler, map_location, mmap, arguments):
 
 
 def _open(file, path, mmap):
-    """The storages of a file, its pickle, and whether the elements lie in the other byte order than this machine's."""
+    """The storages of a file, its pickle, and whether its byte order differs from this machine's."""
     start = file.tell()
     head = file.read(4)
     file.seek(start)
@@ -107,7 +106,7 @@ def _open(file, path, mmap):
 
 
 def _is_swapped(archive):
-    """What an archive says of its byte order."""
+    """Whether an archive's byte order differs from this machine's."""
     if "byteorder" not in archive:
         return False
     order = archive.read("byteorder")

@@ -1,4 +1,4 @@
-"""The records of a file in PyTorch's zip format, one by one."""
+"""Low-level access to the records of a PyTorch zip file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class PyTorchFileReader:
     """Reads the records of a checkpoint.
 
     Args:
-        file: a path, or a file that is open for reading bytes.
+        file: a path, or a file opened in binary mode.
     """
 
     def __init__(self, file):
@@ -23,7 +23,7 @@ class PyTorchFileReader:
         return [name.partition("/")[2] for name in self._zip.namelist()]
 
     def has_record(self, name):
-        """Whether there is a record of this name."""
+        """Whether the record exists."""
         return f"{self._folder}/{name}" in self._zip.namelist()
 
     def get_record(self, name):

@@ -1,6 +1,6 @@
-"""What PyTorch's names in a checkpoint stand for here: how tensors are made, and which classes are meant.
+"""The functions and classes behind PyTorch's names in checkpoints, which recreate tensors.
 
-Plain pickles name these functions too, so they are called as PyTorch's are.
+Plain pickles refer to these functions too, so their signatures match PyTorch's.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ BEYOND = (
 
 
 class DestinedStorage(Storage):
-    """Elements from a file whose tensors go to a device, where those that share elements share them again."""
+    """Elements from a file to be moved to a device, preserving the sharing between tensors."""
 
     __slots__ = ("destination", "whole")
 
     def __init__(self, array, destination):
         super().__init__(array)
         self.destination = destination
-        self.whole = None  # a tensor with all elements, on the device
+        self.whole = None  # a tensor of all elements, on the device
 
     def move(self, t):
-        """A tensor over this storage, on the device."""
+        """The tensor, as a view of this storage on the device."""
         if t._a.dtype != self.array.dtype:
-            return t.to(self.destination)  # a dtype that has no storages of its own
+            return t.to(self.destination)  # a dtype without a storage class
         shape, strides, offset = t._a.shape, t.stride(), t.storage_offset()
         is_whole = not offset and t.is_contiguous() and t._a.size == self.array.size
         if self.whole is None:
@@ -59,12 +59,12 @@ class DestinedStorage(Storage):
 
 
 def has_storages(dtype):
-    """Whether there is a class of storages of `dtype`; elements of others are stored as bytes."""
+    """Whether `dtype` has a typed storage class; others are stored as bytes."""
     return dtype in _HAVE_STORAGES
 
 
 def storage_dtype(storage):
-    """The dtype that a storage is pickled with."""
+    """The dtype a storage is pickled with."""
     array = storage.array
     dtype = _dtypes.from_np(array.dtype)
     return dtype if has_storages(dtype) else _dtypes.uint8
@@ -75,18 +75,18 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
 
 
 def _rebuild_tensor_v2(storage, offset, size, stride, requires_grad=False, hooks=None, metadata=None):
-    """A tensor over a typed storage."""
+    """A tensor on a typed storage."""
     dtype = storage_dtype(storage) if isinstance(storage, Storage) else storage.dtype
     return _tensor(storage, dtype, offset, size, stride, requires_grad, metadata)
 
 
 def _rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
-    """A tensor of a dtype that has no storages of its own: its storage is one of bytes."""
+    """A tensor of a dtype without a typed storage class, on an untyped storage."""
     return _tensor(storage, dtype, offset, size, stride, requires_grad, metadata)
 
 
 def _tensor(storage, dtype, offset, size, stride, requires_grad, metadata):
-    if isinstance(storage, Storage):  # copy.copy() calls this without a pickle between
+    if isinstance(storage, Storage):  # copy.copy() passes objects without pickling
         storage = TypedStorage(wrap_storage=untyped_of(storage), dtype=dtype)
     if not isinstance(storage, TypedStorage) or not all(isinstance(n, int) for n in (offset, *size, *stride)):
         raise TypeError("a tensor is made of a storage, an offset, sizes and strides")
@@ -106,14 +106,14 @@ def _tensor(storage, dtype, offset, size, stride, requires_grad, metadata):
 
 
 def _resolve(t, metadata):
-    """PyTorch conjugates and negates lazily, and a file can tell that it has still to be done."""
+    """Applies a pending conjugation or negation, which PyTorch's lazy tensors may save."""
     if metadata.get("conj"):
         t = t.conj()
     return t.neg() if metadata.get("neg") else t
 
 
 def _rebuild_sparse_tensor(layout, parts):
-    """A sparse tensor of its places and elements, which must fit together."""
+    """A sparse tensor from its indices and values; raises if these do not match."""
     if layout is not sparse_coo or not all(isinstance(part, Tensor) for part in parts[:2]):
         raise TypeError("a sparse tensor is made of the layout sparse_coo, and of two tensors")
     indices, values, size, *coalesced = parts
@@ -121,7 +121,7 @@ def _rebuild_sparse_tensor(layout, parts):
 
 
 def _rebuild_from_type_v2(rebuild, cls, arguments, state):
-    """A tensor with a class and attributes."""
+    """A tensor of a subclass, with attributes."""
     if rebuild not in BARE or not issubclass(cls, Tensor):
         raise TypeError(f"{cls!r} made by {rebuild!r} is no tensor")
     out = rebuild(*arguments)
@@ -142,19 +142,19 @@ def _get_layout(name):
 
 
 def _load_from_bytes(b):
-    """The storage in a plain pickle: a file of its own."""
+    """The storage in a plain pickle, stored as a file."""
     from ._load import load
 
     return load(io.BytesIO(b), weights_only=False)
 
 
 def encode(text, encoding):
-    """Bytes, which pickles before protocol 3 write as text."""
+    """Encodes the text that pickles before protocol 3 use for bytes."""
     return text.encode(_latin1(encoding))
 
 
 def byte_array(*arguments):
-    """A bytearray of bytes or of text; a number would make one of any size."""
+    """A bytearray of bytes or text; rejects numbers, which would allocate any size."""
     if arguments and not isinstance(arguments[0], str | bytes):
         raise TypeError("a bytearray is made of bytes")
     return bytearray(arguments[0], _latin1(arguments[1])) if len(arguments) == 2 else bytearray(*arguments)
@@ -170,10 +170,10 @@ def _latin1(encoding):
     return encoding
 
 
-_rebuild_tensor = _rebuild_tensor_v2  # of files of long ago
+_rebuild_tensor = _rebuild_tensor_v2  # in very old files
 BARE = frozenset((_rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_meta_tensor_no_storage, _rebuild_sparse_tensor))
 
-# Called with what the file says.
+# Called with arguments from the file.
 MAKERS = {
     "torch._utils._rebuild_tensor": _rebuild_tensor,
     "torch._utils._rebuild_tensor_v2": _rebuild_tensor_v2,
@@ -187,7 +187,7 @@ MAKERS = {
     "torch.Size": Size,
     "torch.device": Device,
 }
-# The same, and what they make is a copy of what they are called with.
+# Like MAKERS, but the result is a copy of the arguments.
 CONTAINERS = {
     "collections.OrderedDict": collections.OrderedDict,
     "collections.Counter": collections.Counter,
@@ -198,7 +198,7 @@ CONTAINERS = {
     "builtins.bytearray": byte_array,
     "_codecs.encode": encode,
 }
-# Named, never called.
+# May be referenced, but not called.
 NAMES = {
     "torch.Tensor": Tensor,
     "torch.nn.parameter.Parameter": Parameter,
@@ -207,7 +207,7 @@ NAMES = {
     **{f"torch.{d.name}": d for d in _dtypes.ALL},
     **{f"torch.{name}": storage for name, storage in STORAGES.items()},
 }
-# Made by loads that trust the file, and by others if they were allowed.
+# Loaded on demand by unrestricted loads, or if allowed.
 LAZY = {
     "torch.nn.parameter.UninitializedParameter": UninitializedParameter,
     "torch.nn.parameter.UninitializedBuffer": UninitializedBuffer,

@@ -1,7 +1,7 @@
-"""How tensors and storages are taken apart for ``pickle``: into what PyTorch makes its own of.
+"""Pickling of tensors and storages, in a form that PyTorch can unpickle.
 
-A tensor is a function of ``_rebuild.py`` and its arguments, the first of which is the storage; a storage is a file in
-the format before PyTorch 1.6. Under the alias these functions have PyTorch's names, so PyTorch reads the pickle.
+A tensor becomes a call of a function in ``_rebuild.py``, whose first argument is the storage; a storage becomes a file
+in the format before PyTorch 1.6. With the alias, these functions have PyTorch's names, so PyTorch can read the pickle.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ._legacy import storage_file
 
 
 def reduce_tensor(t, refer):
-    """The function that makes a tensor again, and its arguments.
+    """The function that recreates a tensor, and its arguments.
 
-    ``refer(storage, dtype)`` is what stands for the storage of a tensor of `dtype`, and the dtype it is known by.
+    ``refer(storage, dtype)`` returns the reference to a storage, and the dtype it is recorded with.
     """
     with DisableTorchFunctionSubclass():
         rebuild, arguments = _reduce_plain(t, refer)
@@ -33,27 +33,27 @@ def reduce_tensor(t, refer):
 
 
 def _reduce_plain(t, refer):
-    """The same of a tensor without its class and attributes."""
+    """Like ``reduce_tensor``, without subclass and attributes."""
     if t.layout is not strided:
         return _rebuild._rebuild_sparse_tensor, (t.layout, (t._indices(), t._values(), t.shape, t.is_coalesced()))
     shape, stride, requires_grad = tuple(t.shape), t.stride(), t.requires_grad
     if t.device is META:
         return _rebuild._rebuild_meta_tensor_no_storage, (t.dtype, shape, stride, requires_grad)
     reference, dtype = refer(storage_of(t), t.dtype)
-    arguments = reference, t.storage_offset(), shape, stride, requires_grad, OrderedDict()  # of hooks: none
+    arguments = reference, t.storage_offset(), shape, stride, requires_grad, OrderedDict()  # no hooks
     if dtype is t.dtype:
         return _rebuild._rebuild_tensor_v2, arguments
     return _rebuild._rebuild_tensor_v3, (*arguments, t.dtype)
 
 
 def reduce_storage(storage):
-    """A storage as a file of its own."""
+    """A storage, as a file."""
     raw = storage.host_bytes("pickling")
     return _rebuild._load_from_bytes, (storage_file(raw, _rebuild.storage_dtype(storage)),)
 
 
 def _reduce_ex(self, protocol):
-    """How pickle takes a tensor apart: memory, place in it, requires_grad, and the attributes set on it."""
+    """Implements pickling of a tensor: its view of the storage, requires_grad, and attributes."""
     return reduce_tensor(self, lambda storage, dtype: (storage, _rebuild.storage_dtype(storage)))
 
 

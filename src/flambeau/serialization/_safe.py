@@ -1,4 +1,4 @@
-"""What restricted loads may create besides tensors and plain containers."""
+"""The allowlist of restricted loads."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ _safe: list = []
 
 
 def add_safe_globals(safe_globals):
-    """Lets restricted loads create these classes and call these functions.
+    """Allows restricted loads to create these classes and call these functions.
 
-    An item is the class or function, or a pair of it and the name under which the file knows it.
+    An item is the class or function, or a pair of it and its name in the file.
     """
     _safe.extend(safe_globals)
 
 
 def get_safe_globals():
-    """What ``add_safe_globals`` has allowed."""
+    """The classes and functions allowed by ``add_safe_globals``."""
     return list(_safe)
 
 
 def clear_safe_globals():
-    """Takes back what ``add_safe_globals`` has allowed."""
+    """Clears the allowlist."""
     _safe.clear()
 
 
 class safe_globals:
-    """``add_safe_globals``, for the length of a ``with`` block."""
+    """``add_safe_globals`` for the duration of a ``with`` block."""
 
     def __init__(self, safe_globals):
         self.safe_globals = safe_globals
@@ -38,6 +38,6 @@ class safe_globals:
 
 
 def allowed_globals():
-    """{name: class or function} of all that was allowed."""
+    """{name: class or function} of the allowlist."""
     pairs = (item if isinstance(item, tuple) else (item, f"{item.__module__}.{item.__qualname__}") for item in _safe)
     return {name: thing for thing, name in pairs}

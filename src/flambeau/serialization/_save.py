@@ -1,4 +1,4 @@
-"""``save``: pickles objects with PyTorch's names for tensors, and writes the archive."""
+"""``save``: pickles objects with PyTorch's names and writes the archive."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOT_IN_PYTHON = (
 
 
 class _Global:
-    """A name that is pickled as a reference into PyTorch's modules."""
+    """A name that is pickled as a global of PyTorch's modules."""
 
     def __init__(self, module, name):
         self.reference = f"{module}\n{name}\n".encode()
@@ -56,19 +56,19 @@ _CONSTANTS: dict[object, _Global] = {
 
 
 class _StorageRef:
-    """Stands for a storage in the pickle."""
+    """Represents a storage in the pickle."""
 
     def __init__(self, *record):
         self.record = record
 
 
 class _Saving:
-    """What a pickler needs to write PyTorch's references; it collects the storages."""
+    """Writes PyTorch's references and collects the storages."""
 
     def __init__(self, file, protocol):
         super().__init__(file, protocol)
-        self.storages = {}  # identity of a memory -> (key, dtype in the file, bytes, storage, which keeps it)
-        self.views = ()  # what records of the old format end with: None, the storage is no view of another
+        self.storages = {}  # memory identity -> (key, dtype in the file, bytes, storage, which keeps the identity)
+        self.views = ()  # appended to legacy storage records: None, as the storage is not a view
 
     def save(self, obj, save_persistent_id=True):
         if not isinstance(obj, _Global):
@@ -96,12 +96,12 @@ class _Saving:
         return NotImplemented
 
     def refer_as(self, storage, dtype):
-        """The reference to the storage of a tensor of `dtype`, and the dtype that it names."""
+        """The reference to the storage of a tensor of `dtype`, and the dtype in it."""
         dtype = dtype if has_storages(dtype) else None
         return self.refer(storage, dtype), dtype
 
     def refer(self, storage, dtype):
-        """The reference to a storage of a dtype, or (None) of bytes."""
+        """The reference to a storage with a dtype, or None for bytes."""
         memory = storage.identity
         if memory not in self.storages:
             self.storages[memory] = str(len(self.storages)), dtype, storage.host_bytes("saving"), storage
@@ -119,12 +119,12 @@ class _Pickler(_Saving, pickle._Pickler):
 
 def save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True,
          _disable_byteorder_record=False):
-    """Writes an object to a file (a path, or something with ``write``). PyTorch can load it.
+    """Saves an object to a file (a path, or an object with ``write``) that PyTorch can load.
 
-    It is PyTorch's zip archive; ``_use_new_zipfile_serialization=False`` asks for the format before that.
+    The format is PyTorch's zip archive, or the previous one with ``_use_new_zipfile_serialization=False``.
 
-    A regular file at a path is replaced at once, when the new one is complete; it keeps its mode. Links are followed,
-    and pipes and devices are written to.
+    A regular file is replaced atomically once the new one is complete, and keeps its mode. Links are followed; pipes
+    and devices are written to directly.
     """
     is_path = isinstance(f, str | os.PathLike)
     if not is_path and not hasattr(f, "write"):
@@ -166,6 +166,6 @@ def _pickler_class(module):
 
 
 def _root_name(path):
-    """The folder of an archive, which PyTorch names after the file where it can."""
+    """The root folder of an archive, named after the file if possible, as in PyTorch."""
     stem, _ = os.path.splitext(os.path.basename(os.fsdecode(path)))
     return stem if stem and stem.isascii() else "archive"

@@ -1,4 +1,4 @@
-"""Checkpoints without their elements: for files that are filled, or tensors that are read, by other means."""
+"""Checkpoints without tensor data, which is filled in by other means."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _state = threading.local()
 
 
 class skip_data:
-    """A context in which ``save`` writes zeros for the elements of tensors, and ``load`` does not read them.
+    """A context manager in which ``save`` writes zeros for tensor data and ``load`` does not read it.
 
-    What ``load`` makes in it has the shapes, dtypes and strides of the file, and elements that are not initialised.
+    ``load`` then returns uninitialised tensors with the shapes, dtypes and strides of the file.
 
     Args:
-        materialize_fake_tensors: makes no difference: there are no fake tensors here.
+        materialize_fake_tensors: ignored, as there are no fake tensors.
 
     Example::
 

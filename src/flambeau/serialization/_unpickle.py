@@ -1,4 +1,4 @@
-"""The unpicklers of ``load``: one makes what is harmless and what was allowed, the other whatever the file asks for."""
+"""The unpicklers of ``load``: a restricted one, and one for trusted files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ._rebuild import CONTAINERS, LAZY, MAKERS, NAMES, DestinedStorage
 from ._safe import allowed_globals
 from ._skip import is_skipping
 
-# instructions of pickles that no checkpoint has
+# pickle opcodes that do not occur in checkpoints
 REFUSED_CODES = (pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID, pickle.NEXT_BUFFER,
                  pickle.READONLY_BUFFER)
 
@@ -61,18 +61,18 @@ _STORAGES = [UntypedStorage, *STORAGES.values()]
 
 
 class _Loading:
-    """What both unpicklers share: storages are read from the archive when they are first met."""
+    """The common base of both unpicklers: loads storages on first use."""
 
     what = "Unrestricted"
-    # What a damaged pickle can raise. AttributeError and ImportError say what a user who trusts it has to define.
+    # Errors caused by damaged pickles. AttributeError and ImportError tell users what a trusted file needs defined.
     faults: tuple = (ArithmeticError, AssertionError, EOFError, LookupError, TypeError, ValueError, struct.error)
-    foreign = None  # an exception of the caller's map_location, which is no fault of the file
+    foreign = None  # an exception raised by the caller's map_location
 
     def begin(self, archive, map_location, swapped, budget):
         self.archive = archive
         self.map_location = map_location
         self.swapped = swapped
-        self.budget = budget  # how many items may be copied
+        self.budget = budget  # the number of items that may be copied
         self.storages = {}
 
     def persistent_load(self, record):
@@ -82,13 +82,13 @@ class _Loading:
         if kind not in _STORAGES or not (isinstance(key, str) and isinstance(location, str) and type(count) is int):
             raise pickle.UnpicklingError(f"not the record of a storage: {record!r:.100}")
         dtype = getattr(kind, "dtype", _dtypes.uint8)
-        place = key, None if count else dtype  # an empty storage may be named under several dtypes
+        place = key, None if count else dtype  # empty storages may be recorded with several dtypes
         if place not in self.storages:
             self.storages[place] = self.read_storage(f"data/{key}", dtype, location, count)
         return _part_of(self.storages[place], *view)
 
     def load_other(self, record):
-        """What a record stands for that is none of a storage."""
+        """The object for a record that is not a storage."""
         raise pickle.UnpicklingError(f"unknown kind of record: {record!r:.100}")
 
     def read_storage(self, name, dtype, location, count):
@@ -105,7 +105,7 @@ class _Loading:
         return TypedStorage(wrap_storage=untyped, dtype=dtype)
 
     def elements(self, name, dtype):
-        """The elements of a storage, at an address and in the byte order that they can be used in."""
+        """The elements of a storage, aligned and in native byte order."""
         if is_skipping():
             return np.empty(self.archive.size_of(name) // dtype.itemsize, dtype.np)
         raw = self.archive.array(name)
@@ -116,7 +116,7 @@ class _Loading:
         return array if array.flags.aligned else array.copy()
 
     def move(self, untyped, location):
-        """The storage that the caller's function makes of one; None leaves it where it was."""
+        """Applies the caller's map_location to a storage; None keeps its location."""
         try:
             found = self.map_location(untyped, location)
             if found is not None and not isinstance(found, UntypedStorage):
@@ -127,7 +127,7 @@ class _Loading:
         return _as_untyped(untyped._storage.array, _device_at(location)) if found is None else found
 
     def target(self, location):
-        """The device that the tensors of a storage go to."""
+        """The device for the tensors of a storage."""
         target = self.map_location
         if isinstance(target, dict):
             target = target.get(location, location)
@@ -135,12 +135,12 @@ class _Loading:
 
 
 def _as_untyped(array, device=CPU):
-    """A storage over the elements, of tensors that go to a device."""
+    """A storage over the elements, for tensors on `device`."""
     return untyped_of(Storage(array) if device is CPU else DestinedStorage(array, device))
 
 
 def _part_of(storage, view=None):
-    """The storage itself; or, as files of long ago have it, the elements of it that a view names."""
+    """The storage itself, or in very old files the part of it that a view refers to."""
     if view is None:
         return storage
     _, offset, count = view
@@ -150,7 +150,7 @@ def _part_of(storage, view=None):
 
 
 def _device_at(location):
-    """The device of that name; an error where there is none."""
+    """The device of that name; raises if it does not exist."""
     try:
         device = resolve(location)
         if device is not CPU and device is not META:
@@ -164,7 +164,7 @@ def _device_at(location):
 
 @functools.cache
 def trusting(module):
-    """The unpickler of a pickle module that knows PyTorch's names."""
+    """A subclass of a pickle module's unpickler that resolves PyTorch's names."""
 
     class Trusting(_Loading, module.Unpickler):
         def find_class(self, module, name):
@@ -173,20 +173,20 @@ def trusting(module):
 
         def load_other(self, record):
             if isinstance(record, tuple) and len(record) == 4 and record[0] == "module":
-                return record[1]  # a class, which old files write with its source
+                return record[1]  # a class, stored with its source in old files
             return super().load_other(record)
 
     return Trusting
 
 
 def read_bytearray(unpickler):
-    """Reads the bytes before it makes memory for them; their number can be any."""
+    """Reads a bytearray before allocating its claimed size."""
     size = int.from_bytes(unpickler.read(8), "little")
     unpickler.append(bytearray(unpickler.read(size)))
 
 
 class restricted(_Loading, pickle._Unpickler):
-    """Makes what is known and what was allowed; sets attributes on nothing but OrderedDicts and allowed classes."""
+    """Creates only known and allowed objects; sets attributes only on OrderedDicts and allowed classes."""
 
     what = "Weights only"
     faults = (*_Loading.faults, AttributeError)
@@ -210,14 +210,14 @@ class restricted(_Loading, pickle._Unpickler):
         raise pickle.UnpicklingError(NOT_ALLOWED.format(name=full))
 
     def check_call(self, thing, arguments):
-        """Raises unless the file may call a thing."""
+        """Raises unless the file may call `thing`."""
         if any(thing is known for known in CONTAINERS.values()):
             self.charge(*arguments)
         elif not any(thing is known for known in (*MAKERS.values(), *self.allowed.values())):
             raise pickle.UnpicklingError(NOT_ALLOWED.format(name=f"a call of {thing!r:.100}"))
 
     def charge(self, *things):
-        """Counts what is copied. Honest pickles copy only what they have written out."""
+        """Charges copied items to the budget. Honest pickles copy only what they contain."""
         self.budget -= sum(len(thing) for thing in things if isinstance(thing, Sized))
         if self.budget < 0:
             raise pickle.UnpicklingError(GROWS)
@@ -261,7 +261,7 @@ class restricted(_Loading, pickle._Unpickler):
 
 
 def _in_python_3(module, name):
-    """The name that a global has today; protocol 2 writes those of Python 2."""
+    """The Python 3 name of a global, which protocol 2 writes with its Python 2 name."""
     if (module, name) in _compat_pickle.NAME_MAPPING:
         return _compat_pickle.NAME_MAPPING[module, name]
     return _compat_pickle.IMPORT_MAPPING.get(module, module), name

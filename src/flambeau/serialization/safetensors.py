@@ -1,8 +1,8 @@
-"""Files in the safetensors format: named tensors and a few lines of text, and nothing that could run.
+"""The safetensors format: named tensors and text metadata, without executable content.
 
-The names are those of ``safetensors.torch``, which works on Flambeau too, where ``torch`` is its name. The bytes are
-laid out and checked by the package ``safetensors`` (the extra ``safetensors``); files come to their place as those of
-``flambeau.save`` do.
+The names are those of ``safetensors.torch``, which also works with Flambeau under the alias ``torch``. The package
+``safetensors`` (the extra ``safetensors``) lays out and validates the bytes; files are written atomically, as by
+``flambeau.save``.
 
 Example::
 
@@ -70,7 +70,7 @@ _CODES = {
 
 
 def save(tensors, metadata=None):
-    """The bytes of a file with these tensors: a dict by name. `metadata` is a dict of strings."""
+    """Serializes a dict of tensors to bytes. `metadata` is a dict of strings."""
     _check(tensors, metadata)
     arrays = {name: NUMPY.bytes_of(t.detach().cpu()._a) for name, t in tensors.items()}
     specs = {
@@ -81,13 +81,13 @@ def save(tensors, metadata=None):
 
 
 def save_file(tensors, filename, metadata=None):
-    """Writes a file with these tensors. What is there is replaced at once, when the new file is complete."""
+    """Saves a dict of tensors to a file, which is replaced atomically."""
     data = save(tensors, metadata)
     write_file(filename, lambda file: file.write(data))
 
 
 def load(data):
-    """The tensors in the bytes of a file."""
+    """Loads the tensors from the bytes of a file."""
     try:
         found = deserialize(data)
     except SafetensorError as error:
@@ -96,17 +96,17 @@ def load(data):
 
 
 def load_file(filename, device="cpu"):
-    """The tensors in a file. On the CPU they are mapped: elements are read when they are first used, and a write to
-    them does not reach the file."""
+    """Loads the tensors from a file. On the CPU they are memory-mapped: elements are read on first use, and writes do
+    not change the file."""
     path = os.fspath(filename)
     try:
-        with safe_open(path, framework="np") as file:  # which checks the header
+        with safe_open(path, framework="np") as file:  # validates the header
             entries = {name: file.get_slice(name) for name in file.offset_keys()}
             places = {name: (entry.get_dtype(), entry.get_shape()) for name, entry in entries.items()}
     except SafetensorError as error:
         raise SafetensorError(DAMAGED.format(path=path, why=error)) from None
     raw = np.memmap(path, np.uint8, "c").view(np.ndarray)
-    offset = 8 + int.from_bytes(raw[:8].tobytes(), "little")  # of the elements: one tensor after the other, no gaps
+    offset = 8 + int.from_bytes(raw[:8].tobytes(), "little")  # the start of the elements, which are contiguous
     tensors = {}
     for name, (code, shape) in places.items():
         size = math.prod(shape) * _dtype(code).itemsize
@@ -127,7 +127,7 @@ def _tensor(raw, code, shape):
 
 
 def _check(tensors, metadata):
-    """Refuses what the format has no place for."""
+    """Raises for tensors or metadata that the format does not support."""
     if not isinstance(tensors, dict):
         raise ValueError(NOT_A_DICT.format(type=type(tensors)))
     for name, value in (metadata or {}).items():
@@ -155,8 +155,8 @@ def _check(tensors, metadata):
 
 
 def save_model(model, filename, metadata=None, force_contiguous=True):
-    """Writes the parameters and buffers of a model. Of those that share memory one is written; the metadata say which
-    name each of the others had."""
+    """Saves the parameters and buffers of a model. Of tensors that share memory only one is written; the metadata map
+    the other names to it."""
     tensors = model.state_dict()
     metadata = dict(metadata or {})
     for name, kept in _duplicates(tensors).items():
@@ -168,10 +168,9 @@ def save_model(model, filename, metadata=None, force_contiguous=True):
 
 
 def load_model(model, filename, strict=True, device="cpu"):
-    """Loads what ``save_model`` wrote into a model.
+    """Loads a file written by ``save_model`` into a model.
 
-    Returns the names in the model that were not loaded (a set), and those in the file that the model has no use for (a
-    list). If there are any, and `strict`, that is an error.
+    Returns the missing names (a set) and the unexpected ones (a list). With `strict`, either raises an error.
     """
     tensors = load_file(filename, device)
     duplicates = _duplicates(model.state_dict(), preferred=tensors)
@@ -191,7 +190,7 @@ def _listed(word, names):
 
 
 def _duplicates(tensors, preferred=()):
-    """{name: the name under which its memory is written}, where names share memory."""
+    """{name: the name it is written under}, for names that share memory."""
     duplicates = {}
     for names in _groups(tensors):
         whole = [name for name in names if _is_whole(tensors[name])]
@@ -203,11 +202,11 @@ def _duplicates(tensors, preferred=()):
 
 
 def _groups(tensors):
-    """Sorted lists of the names that have elements in common."""
+    """Sorted lists of names whose tensors overlap in memory."""
     by_storage = {}
     for name, t in tensors.items():
         if t.layout is strided and t.device.type != "meta" and t.numel():
-            memory = t.untyped_storage().data_ptr() or storage_of(t).identity  # accelerators give no address
+            memory = t.untyped_storage().data_ptr() or storage_of(t).identity  # accelerators have no addresses
             by_storage.setdefault(memory, []).append((*_reach(t), name))
     groups = []
     for reaches in by_storage.values():
@@ -221,12 +220,12 @@ def _groups(tensors):
 
 
 def _reach(t):
-    """The bytes of its storage that a tensor begins at and ends before."""
+    """The byte range of its storage that a tensor spans."""
     last = sum((size - 1) * stride for size, stride in zip(t.shape, t.stride()))
     start = t.storage_offset() * t.itemsize
     return start, start + (last + 1) * t.itemsize
 
 
 def _is_whole(t):
-    """Whether a tensor has every element of its storage."""
+    """Whether a tensor covers all elements of its storage."""
     return t.numel() * t.itemsize == t.untyped_storage().nbytes()

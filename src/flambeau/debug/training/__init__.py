@@ -1,4 +1,4 @@
-"""A check-up of a training: a few steps, looked at closely."""
+"""Diagnoses a training setup by running a few steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._trials import TRIALS
 
 __all__ = ["Enough", "Finding", "TrainingObserver", "TrainingReport", "check_observed", "check_training"]
 
-SECONDS = 8.0  # for the trials
+SECONDS = 8.0  # time budget of the trials
 WRONG_BATCH = (
     "check_training takes batches of the form (inputs, targets), got {kind}. Give call=, a function of the model and a "
     "batch that returns (output, targets)."
@@ -26,20 +26,20 @@ EMPTY_LOADER = "check_training needs a batch, and the loader gives none"
 
 
 def check_training(model, loss_fn, loader, optimizer, *, steps=5, call=None):
-    """Runs a few steps of a training and says in plain words what is wrong with it.
+    """Runs a few training steps and reports problems in plain words.
 
-    The model, the optimizer and the random numbers are afterwards as they were: all runs on copies.
+    The model, the optimizer and the random state are unchanged: everything runs on copies.
 
     Args:
         model: the model.
         loss_fn: a function of the output and the targets.
-        loader: gives batches ``(inputs, targets)``; ``inputs`` may be a tuple or a list of arguments.
-        optimizer: the optimizer of the training.
-        steps: how many steps to run.
-        call: for batches of another form, a function of the model and a batch that returns ``(output, targets)``.
+        loader: yields batches ``(inputs, targets)``; ``inputs`` may be a tuple or a list of arguments.
+        optimizer: the optimizer.
+        steps: the number of steps to run.
+        call: for other batch formats, a function of the model and a batch that returns ``(output, targets)``.
 
     Returns:
-        a ``TrainingReport``: print it. It is true if nothing was found.
+        a ``TrainingReport`` to print, which is true if nothing was found.
 
     Example::
 
@@ -64,13 +64,13 @@ def check_training(model, loss_fn, loader, optimizer, *, steps=5, call=None):
 
 
 def check_observed(observer):
-    """The report on steps that a script ran itself."""
+    """The report on steps that a script ran."""
     findings = [finding for check in OBSERVED for finding in check(Observed(observer))]
     return TrainingReport(list(dict.fromkeys(findings)), len(observer.steps), len(OBSERVED))
 
 
 class Observed:
-    """A training as the checks see it: model, optimizer, and the steps that were noted."""
+    """A training as seen by the checks: model, optimizer, and the recorded steps."""
 
     frozen_output = False
 
@@ -92,16 +92,16 @@ class Training(Observed):
         super().__init__(TrainingObserver(*copy.deepcopy((model, optimizer))))
 
     def out_of_time(self):
-        """Whether further trials would take too long."""
+        """Whether the time budget is used up."""
         return time.monotonic() > self._end
 
     @property
     def arguments(self):
-        """What the model was called with first."""
+        """The arguments of the first call of the model."""
         return tuple(self.steps[0].inputs)
 
     def observe(self, steps):
-        """Runs the steps that are looked at."""
+        """Runs and records the steps."""
         with self.observer:
             for batch in itertools.islice(itertools.cycle(self.batches), steps):
                 try:
@@ -123,7 +123,7 @@ class Training(Observed):
         return self.loss_fn(*self.call(model, batch))
 
     def step(self, model, optimizer, batch):
-        """A step of a copy; returns the loss before it."""
+        """Performs a step on copies; returns the loss before it."""
         optimizer.zero_grad()
         loss = self.loss(model, batch)
         loss.backward()
@@ -145,24 +145,24 @@ class Training(Observed):
 
 
 def call_with_inputs(model, batch):
-    """(output, targets) of a batch of the usual form."""
+    """(output, targets) of a batch in the standard format."""
     return model(*arguments_of(batch)), batch[1]
 
 
 def arguments_of(batch):
-    """The arguments of the model in a batch ``(inputs, targets)``."""
+    """The model's arguments in a batch ``(inputs, targets)``."""
     return tuple(batch[0]) if isinstance(batch[0], tuple | list) else (batch[0],)
 
 
 def check_form(batch):
-    """Refuses batches of another form."""
+    """Raises for batches in another format."""
     if not isinstance(batch, tuple | list) or len(batch) != 2:
         size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
         raise TypeError(WRONG_BATCH.format(kind=f"a {type(batch).__name__}{size}"))
 
 
 def describe_error(error):
-    """An error of the model or the loss as a finding."""
+    """Reports an error in the model or the loss as a finding."""
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     return Finding(
         "error", f"The step raises {type(error).__name__}: {error}{notes}",

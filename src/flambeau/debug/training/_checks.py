@@ -1,4 +1,4 @@
-"""What can be concluded from steps that were observed. A check yields findings."""
+"""Checks based on the observed steps. Each check yields findings."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ._report import Finding
 
 __all__ = ["OBSERVED"]
 
-FEW = 8  # values per channel below which the statistics of a BatchNorm are noise
-LARGE = 20.0  # mean or deviation of inputs that were probably not normalised
+FEW = 8  # values per channel below which BatchNorm statistics are noisy
+LARGE = 20.0  # mean or deviation of probably unnormalized inputs
 SMALL_SHARE = 1e-6  # of a layer's gradient, relative to the largest
 HUGE_GRADIENT = 1e4
 
 
 def join_names(names, most=4):
-    """Names in a sentence."""
+    """Lists names in a sentence."""
     names = list(names)
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
@@ -29,7 +29,7 @@ def join_names(names, most=4):
 
 
 def missing_parameters(training):
-    """Parameters that the optimizer does not hold."""
+    """Parameters missing from the optimizer."""
     held = {id(p) for p in parameters_of(training.optimizer)}
     names = [name for name, p in training.model.named_parameters() if p.requires_grad and id(p) not in held]
     if names:
@@ -41,7 +41,7 @@ def missing_parameters(training):
 
 
 def replaced_parameters(training):
-    """Parameters of the optimizer that the model has no more."""
+    """Parameters of the optimizer that are no longer in the model."""
     own = {id(p) for p in training.model.parameters()}
     count = sum(id(p) not in own for p in parameters_of(training.optimizer))
     if count:
@@ -52,7 +52,7 @@ def replaced_parameters(training):
 
 
 def unused_parameters(training):
-    """Parameters that backward never reaches."""
+    """Parameters that never receive a gradient."""
     trainable = [name for name, p in training.model.named_parameters() if p.requires_grad]
     names = [n for n in trainable if all(step.grads.get(n) is None for step in training.steps)]
     if training.steps and names and not training.frozen_output:
@@ -64,7 +64,7 @@ def unused_parameters(training):
 
 
 def frozen_output(training):
-    """A loss without a graph."""
+    """A loss that does not require grad."""
     if training.frozen_output:
         yield Finding(
             "no-grad", "The loss does not require a gradient, so backward cannot run.",
@@ -83,7 +83,7 @@ def stale_gradients(training):
 
 
 def evaluation_mode(training):
-    """A model in eval mode that is trained."""
+    """Training a model in eval mode."""
     if training.steps and not any(step.in_training_mode for step in training.steps):
         yield Finding(
             "eval-mode", "The model is trained in eval mode: Dropout does nothing, and BatchNorm learns no statistics.",
@@ -95,7 +95,7 @@ def evaluation_mode(training):
 
 
 def wrong_head(training):
-    """A loss that is not given what it expects."""
+    """A loss function that does not fit the model's output."""
     for node, source in dict.fromkeys(head for step in training.steps for head in step.heads):
         if node == "LogSoftmaxBackward0" and source in ("SoftmaxBackward0", "LogSoftmaxBackward0"):
             yield Finding(
@@ -121,7 +121,7 @@ def wrong_head(training):
 
 
 def first_loss(training):
-    """A loss at the start that is far above that of guessing."""
+    """An initial loss far above chance level."""
     if not training.steps or training.steps[0].loss is None:
         return
     step = training.steps[0]
@@ -147,7 +147,7 @@ def first_loss(training):
 
 
 def input_range(training):
-    """Inputs that are constant, or were not normalised."""
+    """Inputs that are constant or not normalized."""
     for step in training.steps[:1]:
         for t in step.inputs:
             if not t.is_floating_point() or t.numel() < 2 or t.is_meta:
@@ -181,7 +181,7 @@ def same_batches(training):
 
 
 def small_batches(training):
-    """BatchNorm over a handful of values."""
+    """BatchNorm over too few values."""
     names = {m: name for name, m in training.model.named_modules() if isinstance(m, _BatchNorm)}
     small = [names[m] for m, n in training.observer.values_per_channel.items() if n < FEW and m in names]
     if small:
@@ -193,7 +193,7 @@ def small_batches(training):
 
 
 def dead_units(training):
-    """ReLUs that never open."""
+    """ReLUs that are never active."""
     names = {m: name for name, m in training.model.named_modules()}
     for module, active in training.observer.active.items():
         share = 1 - active.float().mean().item()
@@ -205,7 +205,7 @@ def dead_units(training):
 
 
 def gradients_by_layer(training):
-    """Gradients that vanish or explode on the way."""
+    """Vanishing or exploding gradients."""
     if not training.steps:
         return
     grads, weights = training.steps[-1].grads, training.steps[-1].weights
@@ -233,7 +233,7 @@ def gradients_by_layer(training):
 
 
 def retained_graphs(training):
-    """Losses of earlier steps that somebody still holds."""
+    """References to losses of earlier steps, which keep their graphs alive."""
     alive = sum(root() is not None for root in training.observer.roots[:-2])
     if len(training.observer.roots) >= 4 and alive >= len(training.observer.roots) - 2:
         yield Finding(

@@ -1,4 +1,4 @@
-"""Notes what happens in the steps of a training, whoever runs them."""
+"""Records the steps of a training loop."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PASS_THROUGH = {"ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0",
 
 
 class Enough(SystemExit):
-    """Ends a script when enough of its steps have been seen."""
+    """Ends a script once enough steps were observed."""
 
 
 @dataclasses.dataclass
 class Step:
-    """What one step of the optimizer did.
+    """What happened in one optimizer step.
 
-    ``heads`` are the names of the nodes that a loss comes from, and of what those are computed from.
+    ``heads`` are the names of the nodes that compute the loss, and of their inputs.
     """
 
     inputs: list[Tensor]
@@ -44,23 +44,23 @@ class Step:
 
 
 class TrainingObserver:
-    """A context in which steps are noted.
+    """A context manager that records steps.
 
     Args:
-        model: the model; None: the outermost module that holds parameters of the optimizer.
-        optimizer: the optimizer; None: the first that takes a step.
-        enough: after how many steps ``Enough`` is raised; None: never.
+        model: the model; None: the outermost module that has parameters of the optimizer.
+        optimizer: the optimizer; None: the first one that takes a step.
+        enough: the number of steps after which to raise ``Enough``; None: never.
     """
 
     def __init__(self, model=None, optimizer=None, enough=None):
         self.model, self.optimizer = model, optimizer
         self.steps: list[Step] = []
-        self.active = {}  # for each ReLU which units were ever above 0
-        self.values_per_channel = {}  # for each BatchNorm over how few values it took its statistics
-        self.roots = []  # weak references to the nodes that backward began with
-        self.loss = None  # the last scalar that an outermost module gave, or that somebody has put here
+        self.active = {}  # by ReLU, which units were ever active
+        self.values_per_channel = {}  # by BatchNorm, the number of values per channel
+        self.roots = []  # weak references to the roots of backward
+        self.loss = None  # the last scalar output of an outermost module, or set by a caller
         self._enough = enough
-        self._open = []  # modules that run
+        self._open = []  # modules being called
         self._call = None  # (module, inputs, output) of the last call of an outermost module
         self._backward = None  # (heads, stale gradients) of the first backward pass since the last step
         self._pass = None
@@ -120,7 +120,7 @@ class TrainingObserver:
         self._pass = modes.running
         self.roots.append(weakref.ref(node))
         heads, stale = self._backward or (heads_of(node), self.optimizer is not None)
-        # One backward of a step that finds no gradients is enough: another may be that of another optimizer.
+        # One backward per step without stale gradients suffices: another may belong to another optimizer.
         stale = stale and any(p.grad is not None and p.grad.count_nonzero() for p in parameters_of(self.optimizer))
         self._backward = heads, stale
 
@@ -160,7 +160,7 @@ def parameters_of(optimizer):
 
 
 def heads_of(root, depth=6):
-    """(node, what it is computed from) for the nodes near a loss, nodes that only reshape left out."""
+    """(node, its inputs) for the nodes near a loss, skipping those that only reshape."""
     found, level = [], [root]
     for _ in range(depth):
         edges = [(node, follow(target)) for node in level for target, _ in node.next_functions if target is not None]

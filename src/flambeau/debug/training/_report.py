@@ -1,4 +1,4 @@
-"""What a check of a training found."""
+"""The report of a training check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ALL_WELL = "{steps} steps were looked at, and {checks} checks found nothing wron
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong, or probably so."""
+    """A definite or probable problem."""
 
     check: str  # the name of the check
     message: str
@@ -23,12 +23,12 @@ class Finding(NamedTuple):
 
 
 class TrainingReport:
-    """The findings, in the order in which to look at them. It is true where there are none.
+    """The findings, most important first. It is true if there are none.
 
     Attributes:
         findings: the list of findings.
-        steps: how many steps were looked at.
-        checks: how many checks were made.
+        steps: the number of observed steps.
+        checks: the number of checks that ran.
     """
 
     def __init__(self, findings, steps, checks):

@@ -1,4 +1,4 @@
-"""What has to be tried: on copies of the model and the optimizer, which stay as they are."""
+"""Checks that run trials, on copies of the model and the optimizer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def data_order(training):
 
 
 class Draws(Dataset):
-    """What a worker draws first, from each source of random numbers."""
+    """What a worker draws first from each random number generator."""
 
     def __len__(self):
         return 64
@@ -47,7 +47,7 @@ class Draws(Dataset):
 
 
 def worker_seeds(training):
-    """Workers that draw the same numbers."""
+    """Workers that draw identical random numbers."""
     loader = training.loader
     if not isinstance(loader, DataLoader) or loader.num_workers < 2:
         return
@@ -68,7 +68,7 @@ def worker_seeds(training):
 
 
 def dependence(training):
-    """Outputs that depend on nothing, or on the other samples of the batch."""
+    """Outputs that depend on nothing, or on other samples of the batch."""
     model, args = copy.deepcopy(training.model).eval(), training.arguments
     floats = [t for t in tensors_in(args) if t.is_floating_point() and t.dim() > 0 and len(t) > 1]
     if not floats:
@@ -78,7 +78,7 @@ def dependence(training):
     output = next((t for t in tensors_in(model(*replace(args, swap))) if t.requires_grad), None)
     if output is None or output.dim() == 0 or any(len(leaf) != len(output) for leaf in leaves):
         return
-    (output[0] * rand(output[0].shape)).sum().backward()  # a plain sum of probabilities is always 1
+    (output[0] * rand(output[0].shape)).sum().backward()  # a plain sum of probabilities would be constant
     grads = [leaf.grad for leaf in leaves]
     if all(grad is None or not grad.count_nonzero() for grad in grads) and model_has_weights(model):
         yield Finding(
@@ -94,7 +94,7 @@ def dependence(training):
 
 
 def replace(value, swap):
-    """A value with some of its tensors exchanged."""
+    """A value with some of its tensors replaced."""
     if isinstance(value, dict):
         return {key: replace(part, swap) for key, part in value.items()}
     if isinstance(value, tuple | list):
@@ -110,7 +110,7 @@ def model_has_weights(model):
 
 
 def learning_rate(training):
-    """A range test: a few steps on one batch at other rates."""
+    """A range test: a few steps on one batch at different learning rates."""
     results = {}
     for factor in RANGE:
         if training.out_of_time():
@@ -134,7 +134,7 @@ def learning_rate(training):
 
 
 def overfitting(training):
-    """A model that cannot even learn one small batch by heart."""
+    """A model that cannot overfit one small batch."""
     best = math.inf
     for rate in (1e-2, 1e-3):
         if training.out_of_time():
