@@ -215,10 +215,10 @@ def _promote_ints(a, b):
     return _SIGNED_ABOVE_UINT8.get(signed, signed)
 
 
-TOO_BIG = "int too big to convert: {value} lies outside the range of int64. Compute with a float."
+TOO_BIG = "int too big to convert: {value} is outside the range of int64. Compute with a float."
 
 
-NO_INT = "an integer is required: the NumPy scalar {value} lies outside the range of int64. Compute with a float."
+NO_INT = "an integer is required: the NumPy scalar {value} is outside the range of int64. Compute with a float."
 LARGEST_INT = 2**63 - 1
 
 

@@ -49,7 +49,7 @@ WRONG_STATE_SIZE = (
 )
 INVALID_STATE = "Invalid mt19937 state"
 SEEDED_IN_PROGRAM = (
-    "a generator is made, seeded, or its state is asked for or set, while a function is traced to be compiled. A "
+    "a generator is made, seeded, or its state is read or set, while a function is traced to be compiled. A "
     "program only draws. Do that before calling the compiled function, and pass the generator to what draws."
 )
 

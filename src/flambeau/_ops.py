@@ -13,7 +13,7 @@ import flambeau
 
 NO_LIBRARY = "{path}: Flambeau loads no compiled extensions of PyTorch"
 NO_OPERATOR = "'_OpNamespace' '{library}' object has no attribute '{name}'"
-NO_KERNEL = "{name}: this operator was defined, but nobody has given it an implementation (torch.library.impl)"
+NO_KERNEL = "{name}: this operator was defined, but has no implementation (torch.library.impl)"
 
 
 class Operator:

@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["Future", "collect_all", "wait_all"]
 
 TWICE = "Attempting to mark a completed Future as complete again. Note that a Future can only be marked completed once."
-NOT_YET = "value() of a Future that is not completed: call wait() first, or ask done()."
+NOT_YET = "value() of a Future that is not completed: call wait() first, or check done()."
 NO_EXCEPTION = "{value!r} is of type {kind}, which is not an Exception."
 
 

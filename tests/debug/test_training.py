@@ -281,5 +281,5 @@ def test_other_batches():
     with pytest.raises(TypeError, match=r"\(inputs, targets\), got a dict.*call="):
         check(data=data)
     assert "error" not in check(data=data, call=lambda model, batch: (model(batch["x"]), batch["y"]))
-    with pytest.raises(ValueError, match="gives none"):
+    with pytest.raises(ValueError, match="the loader is empty"):
         check(data=[()][:0] or iter(()))

@@ -311,7 +311,7 @@ def test_what_is_no_module_is_refused(model):
 
 @pytest.mark.parametrize("arguments, words", [
     (["net.py"], "expected FILE.py:NAME"), (["absent.py:Net"], "can't open file"), ([], "expected FILE.py:NAME"),
-    (["net.py:Nothing"], "its modules are: Net"), (["net.py:number"], "is no Module"),
+    (["net.py:Nothing"], "its modules are: Net"), (["net.py:number"], "must be a Module"),
     (["net.py:Net", "--input", "1,x"], "sizes such as"),
     (["net.py:Sized"], "Sized(width) needs arguments (missing a required argument: 'width')"),
     (["net.py:make"], "make(*, depth) needs arguments"),

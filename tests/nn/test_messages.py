@@ -459,7 +459,7 @@ def test_a_checkpoint_that_holds_the_state_dict_is_diagnosed():
     with pytest.raises(RuntimeError) as caught:
         model.load_state_dict(checkpoint)
     assert str(caught.value).splitlines()[1].strip() == (
-        "The state_dict is inside what was given, under 'model': pass that."
+        "The state_dict is under the key 'model' of the argument: pass that."
     )
 
 

@@ -18,7 +18,7 @@ from ._classes import PACKAGE, name_classes_of, name_module
 from ._paths import ELSEWHERE, gathered_module
 
 VERSION = "2.13.0+flambeau"
-NO_ATTRIBUTE = "module 'torch' has no attribute {name!r}. Flambeau, which stands for PyTorch here, has no such name."
+NO_ATTRIBUTE = "module 'torch' has no attribute {name!r}. Flambeau, which replaces PyTorch here, does not have it."
 NO_TORCHVISION = (
     "No module named 'torchvision'. Its release for PyTorch 2.13 runs on Flambeau, without PyTorch: "
     "pip install --no-deps 'torchvision==0.28.*' pillow"

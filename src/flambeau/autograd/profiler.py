@@ -22,7 +22,7 @@ __all__ = ["EventList", "FunctionEvent", "emit_itt", "emit_nvtx", "profile", "re
 
 NOTHING = "Profiler didn't finish running: it has not recorded anything yet. It does so in its context"
 TWICE = "Profiler context manager is not reentrant: make a new one"
-NO_MARKS = "{name} is not supported: there is no tool to mark calls for. Use torch.profiler.profile()."
+NO_MARKS = "{name} is not supported: there are no external tools to annotate calls for. Use torch.profiler.profile()."
 
 
 class profile:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
 
-WRONG_KEY = "there is no column {key!r} to sort by; there are {known}"
+WRONG_KEY = "unknown column {key!r} to sort by; expected one of {known}"
 WRONG_METRIC = "metric should be one of: {known}, not {metric!r}"
 SORTABLE = ("self_cpu_time_total", "cpu_time_total", "cpu_time", "count", "cpu_memory_usage", "self_cpu_memory_usage",
             "flops")

@@ -16,12 +16,12 @@ from ..nn.modules.module import Module
 
 WRONG_TARGET = "flambeau inspect: expected FILE.py:NAME or MODULE:NAME, got {target!r}"
 NO_NAME = "flambeau inspect: {file} has no {name!r}; its modules are: {found}"
-NO_MODEL = "flambeau inspect: {name} is no Module, no class of one and no function that gives one, but a {kind}"
+NO_MODEL = "flambeau inspect: {name} must be a Module, a Module class or a function that returns one, but is a {kind}"
 NEEDS_ARGUMENTS = (
     "flambeau inspect: {name}{signature} needs arguments ({error}): name a module, or a function without parameters "
     "that makes one"
 )
-WRONG_SHAPE = "flambeau inspect: --input takes sizes such as 1,3,32,32, and i before them for integers; got {text!r}"
+WRONG_SHAPE = "flambeau inspect: --input must be sizes such as 1,3,32,32 (prefixed by i for integers), got {text!r}"
 
 
 class Mistake(Exception):

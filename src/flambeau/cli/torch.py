@@ -44,7 +44,7 @@ NOT_A_DISTRIBUTION = (
 )
 INSTALLED = "torch {version} in {where} is Flambeau. `flambeau torch remove` or `pip uninstall torch` undo it."
 HAS_CONFIGURATION = (
-    "{path} exists and was left alone. Libraries that ask for a later PyTorch would have pip replace Flambeau; add to "
+    "{path} exists and was not changed. Libraries that require a later PyTorch would have pip replace Flambeau; add to "
     "its section [install] the line:\nconstraint = {constraint}"
 )
 ABSENT = "no torch is installed in {prefix}"

@@ -9,7 +9,7 @@ from ..debug.training import Enough, TrainingObserver, check_observed
 from .run import run_script
 
 STEPS = 10
-NO_STEP = "flambeau doctor: the script took no step of an optimizer, so there is nothing to say about its training"
+NO_STEP = "flambeau doctor: the script took no step of an optimizer, so there is no training to check"
 
 
 def check_script(path, arguments):

@@ -10,7 +10,7 @@ from ._watch import table
 
 __all__ = ["Event", "MemoryReport", "memory"]
 
-NO_TENSOR = "memory() runs backward, and nothing in the output requires a gradient. Give a loss, or backward=False"
+NO_TENSOR = "memory() runs backward, and nothing in the output requires a gradient. Pass a loss, or backward=False"
 
 
 class Event(NamedTuple):

@@ -52,7 +52,7 @@ class watch:
 
     def __init__(self, model, every=1):
         if every < 1:
-            raise ValueError(f"watch takes a sample every 1 or more steps, got every={every}")
+            raise ValueError(f"watch: every must be at least 1, got every={every}")
         self.history = {name: [] for name, _ in model.named_parameters()}
         self._model, self._every = model, every
         self._step = 0

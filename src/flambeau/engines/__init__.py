@@ -164,7 +164,7 @@ NUMPY = Engine("numpy", np)
 
 TRACED = (
     "{what} needs the elements of a tensor ({operands}), which are not known while a program is traced to be compiled. "
-    "Say it with tensors (where() instead of if, a mask instead of a selection), or do it outside of what is compiled."
+    "Use tensor operations (where() instead of if, a mask instead of a selection), or compute it outside of it."
 )
 
 NO_JAX = (

@@ -160,7 +160,7 @@ def matmul(a, b):
     dtype = np.matmul(np.ones((1, 1), a.dtype), np.ones((1, 1), b.dtype)).dtype
     rows, columns = a.shape[-2:-1], b.shape[-1:] if b.ndim > 1 else ()
     if not a.ndim or not b.ndim or a.shape[-1] != b.shape[-2 if b.ndim > 1 else -1]:
-        raise ValueError(f"matmul: shapes {a.shape} and {b.shape} do not fit")
+        raise ValueError(f"matmul: shapes {a.shape} and {b.shape} do not match")
     return MetaArray(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + rows + columns, dtype)
 
 
@@ -213,7 +213,7 @@ def _dot(a, b, out=None):
         return np.multiply(a, b)
     inner = b.shape[-2 if b.ndim > 1 else -1]
     if a.shape[-1] != inner:
-        raise ValueError(f"dot: shapes {a.shape} and {b.shape} do not fit")
+        raise ValueError(f"dot: shapes {a.shape} and {b.shape} do not match")
     shape = (*a.shape[:-1], *b.shape[:-2], *(b.shape[-1:] if b.ndim > 1 else ()))
     return MetaArray(shape, np.result_type(a.dtype, b.dtype))
 

@@ -28,7 +28,7 @@ class SparseArray(ShapedArray):
         self.coalesced = coalesced
 
     def __getattr__(self, name):
-        raise MissingKernel(f"sparse tensors have no storage of their own, and no {name}; to_dense() comes first")
+        raise MissingKernel(f"sparse tensors have no storage, and no {name}; call to_dense() first")
 
     @property
     def dtype(self):

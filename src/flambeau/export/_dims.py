@@ -6,14 +6,14 @@ import itertools
 from typing import ClassVar
 
 NOT_A_DIM = (
-    "dynamic_shapes says {value!r} for dimension {dim} of {name}: expected a Dim, Dim.DYNAMIC, Dim.AUTO, Dim.STATIC or "
+    "dynamic_shapes has {value!r} for dimension {dim} of {name}: expected a Dim, Dim.DYNAMIC, Dim.AUTO, Dim.STATIC or "
     "None"
 )
 NO_SUCH_DIM = "dynamic_shapes names dimension {dim} of {name}, which has {ndim}"
 WRONG_COUNT = "dynamic_shapes is for {given} inputs, but there are {count}"
-UNKNOWN_NAME = "dynamic_shapes names {name!r}, which is no parameter of the model's forward: {known}"
+UNKNOWN_NAME = "dynamic_shapes names {name!r}, which is not a parameter of the model's forward: {known}"
 TWO_RANGES = "Found different definitions {first} and {other} for the same dimension: one name is one size"
-NOT_TENSOR = "dynamic_shapes says {value!r} for {name}, which is no tensor"
+NOT_TENSOR = "dynamic_shapes has {value!r} for {name}, which is not a tensor"
 
 _fresh = itertools.count()
 

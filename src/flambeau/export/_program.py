@@ -29,7 +29,7 @@ PROGRAM, STATE, DESCRIPTION = "program.bin", "state.safetensors", "program.json"
 LARGEST_DESCRIPTION = 16 << 20
 
 NOT_A_FILE = "{source} is not an exported program: {why}"
-NEWER = "it has format {found}, and this version of flambeau knows {known}: load it with a newer one"
+NEWER = "it has format {found}, but this version of flambeau supports {known}: load it with a newer one"
 WRONG_DTYPE = "input {nr} of {name} must be {want}, but got {got}"
 WRONG_SHAPE = "input {nr} of {name} must have shape {want}, but got {got}"
 WRONG_SIZE = "dimension {name} must be between {min} and {max}, but got {got}"

@@ -37,7 +37,7 @@ _LARGEST = {d.np: _dtypes.finfo(d).max for d in (_dtypes.float32, _dtypes.float1
 _FLOAT16 = _dtypes.float16.np
 LARGEST_HALF = _dtypes.finfo(_dtypes.float16).max
 _LARGEST[np.dtype(np.complex64)] = _dtypes.finfo(_dtypes.float32).max
-TOO_LONG = "Overflow when unpacking long long: an integer lies outside the range of int64; pass a floating dtype"
+TOO_LONG = "Overflow when unpacking long long: an integer is outside the range of int64; pass a floating dtype"
 
 MAX_DIMS = 128  # of nested sequences, as in PyTorch; stops at lists that contain themselves
 _PLAIN = frozenset((bool, int, float, complex))

@@ -11,7 +11,7 @@ from .._tensor import Tensor
 from ._warn import warn_once
 
 DEPRECATED = (
-    "This overload of {name} is deprecated: numbers stand among its tensors. Pass them by keyword, after the tensors, "
+    "This overload of {name} is deprecated: numbers are among its tensors. Pass them by keyword, after the tensors, "
     "for example add(input, other, alpha=2) or addmm(input, mat1, mat2, beta=2, alpha=3)."
 )
 TOO_MANY = "{name}() received an invalid combination of arguments: expected {count} tensors, got {kinds}"

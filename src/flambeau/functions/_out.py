@@ -28,7 +28,7 @@ from ._autocast import without_autocast
 
 OUT_TYPE = "{name}(): argument 'out' must be {wanted}, not {got}"
 OUT_NEEDS = (
-    "{name}() received an invalid combination of arguments: out= goes with {argument}=. Give that too, or copy the "
+    "{name}() received an invalid combination of arguments: out= requires {argument}=. Pass that too, or copy the "
     "result into the tensor."
 )
 OUT_GRAD = (

@@ -25,7 +25,7 @@ NO_CAPSULE = (
 )
 GRAD = "Can't export tensors that require gradient, use tensor.detach()"
 NO_MEMORY = "Cannot pack tensors on meta: they have no memory"
-ELSEWHERE = "Cannot pack a tensor for DLPack device {device}: it lies on {own}. Move it first, by .to()"
+ELSEWHERE = "Cannot pack a tensor for DLPack device {device}: it is on {own}. Move it first, with .to()"
 
 
 class DLDeviceType(enum.IntEnum):

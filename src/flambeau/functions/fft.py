@@ -274,7 +274,7 @@ def _shift(x, dim, name, shift):
     if not need_tensor(x, f"fft_{name}")._a.ndim:
         if dim is not None:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-        raise RuntimeError(f"{name}: `shifts` required, but a tensor without dimensions has none to shift along")
+        raise RuntimeError(f"{name}: `shifts` required, but a zero-dimensional tensor has no dimension to shift along")
     dims = range(x._a.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     axes = tuple(dim_in_range(d, x._a.ndim) for d in dims)
     return roll(x, shifts=tuple(shift(x._a.shape[i]) for i in axes), axes=axes)

@@ -28,7 +28,7 @@ from .index import expand_masks, put_call
 
 EXPANDED = (
     "The expanded size of the tensor ({to}) must match the existing size ({size}) at non-singleton dimension {dim}.  "
-    "Target sizes: {own}.  Tensor sizes: {value}: the value does not fit what it is assigned to."
+    "Target sizes: {own}.  Tensor sizes: {value}: the value does not match the elements it is assigned to."
 )
 TOO_MANY = (
     "expand: the number of sizes provided ({ndim}) must be greater or equal to the number of dimensions in the tensor "

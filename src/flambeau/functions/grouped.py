@@ -9,7 +9,7 @@ from .matmul import matmul
 
 __all__ = ["_grouped_mm", "_int_mm", "_scaled_mm"]
 
-NO_OFFSETS = "_grouped_mm: offs has to say where the groups end, unless both operands are 3-D"
+NO_OFFSETS = "_grouped_mm: offs, the ends of the groups, is required unless both operands are 3-D"
 TWO_OFFSETS = "_grouped_mm: offs is not allowed where both operands are 3-D: each matrix is a group"
 INT8 = "_int_mm: Expected self and mat2 to be 2-D of dtype int8, got {first} and {second}"
 

@@ -352,7 +352,7 @@ def masked_scatter(input, mask, source):
 def nonzero(input, *, as_tuple=False, out=None):
     """The indices of the nonzero elements, one per row, or with `as_tuple` a vector per dimension."""
     if as_tuple and out is not None:
-        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True: leave one of them out")
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True: omit one of them")
     return nonzero_method(input, as_tuple=as_tuple)
 
 

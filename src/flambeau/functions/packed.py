@@ -24,7 +24,7 @@ EMPTY_SEQUENCE = (
 )
 NOT_SORTED = (
     "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. Pass `enforce_sorted=False`, "
-    "and the sequences are sorted for you and put back in order afterwards."
+    "to have the sequences sorted, and restored to their order afterwards."
 )
 TOO_LONG = "a sequence of length {length} does not fit in a padded input of {times} time steps: check 'lengths'"
 TOTAL_LENGTH = (

@@ -274,7 +274,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
 def by_probabilities(result, out, name, args):
     """Any dtype; PyTorch supports ``out=`` only with a tensor of probabilities."""
     if args[1] is not None:
-        raise TypeError(f"{name}() received an invalid combination of arguments: p= and out= do not go together")
+        raise TypeError(f"{name}() received an invalid combination of arguments: p= and out= cannot be combined")
 
 
 @out_variant(dtype=by_probabilities, fit=resize_silently)

@@ -34,7 +34,7 @@ __all__ = [
     "max", "mean", "min", "nanmean", "nansum", "prod", "softmax", "std", "std_mean", "sum", "var", "var_mean",
 ]
 
-REAL_MOMENT = '"std_cpu" not implemented for {word}: out= of {name}() is complex; a real one takes the result'
+REAL_MOMENT = '"std_cpu" not implemented for {word}: out= of {name}() is complex; use a real tensor'
 NO_MEAN = (
     "{name}(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
     "Got: {word}. Convert it first, or pass dtype=, for example dtype=torch.float32."

@@ -18,7 +18,7 @@ __all__ = ["gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", 
 
 NO_TIME = "Expected sequence length to be larger than 0 in RNN, but the input has shape {shape}"
 TWO_STATES = "{name} expects two hidden states, the hidden and the cell state; got {count}"
-MISSING_PARAMETERS = "got an incorrect number of RNN parameters: {got}, of which each layer and direction takes {each}"
+MISSING_PARAMETERS = "got an incorrect number of RNN parameters: {got}, expected {each} for each layer and direction"
 PARAMETERS = "Expected more weights in stacked_rnn, or fewer: {layers} layers and directions of {each}, but got {got}"
 INPUT_SIZE = "input has inconsistent input_size: got {got} expected {expected}"
 BATCH = "Input batch size {batch} doesn't match hidden{nr} batch size {got}"

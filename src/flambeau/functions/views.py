@@ -330,7 +330,7 @@ def of_sample(input, size, stride, offset):
     """``as_strided`` in a transform: a copy of the elements, since samples have no memory of their own."""
     if not input.is_contiguous() or extent(size, stride, offset) > input._a.size:
         raise RuntimeError("as_strided: inside of vmap and forward mode the tensor must be contiguous, and the view "
-                           "lie within it; make it contiguous() first")
+                           "within its bounds; call contiguous() first")
     place = tensor_on(np.asarray(offset))
     for n, step in zip(size, stride, strict=True):
         place = place.unsqueeze(-1) + tensor_on(np.arange(n) * step)
@@ -345,8 +345,8 @@ def whole_elements(t):
     memory = storage_of(t).memory
     whole = memory.array
     if memory.strides is not None:
-        raise RuntimeError("as_strided: on this device, and in a function that is compiled, the tensor that was viewed "
-                           "first must be contiguous for this; make it contiguous() first")
+        raise RuntimeError("as_strided: on this device, and in a function that is compiled, the base of the view "
+                           "must be contiguous for this; call contiguous() first")
     if whole.dtype != t._a.dtype:
         raise RuntimeError(
             f"as_strided: this tensor is a view as {t._a.dtype} of elements that are {whole.dtype}; clone() it first"

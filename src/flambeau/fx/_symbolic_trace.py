@@ -20,7 +20,7 @@ from .proxy import Proxy, TracerBase
 
 __all__ = ["Tracer", "symbolic_trace", "wrap"]
 
-NOT_A_SUBMODULE = "module is not installed as a submodule: {module!r}. Assign it to an attribute of what is traced."
+NOT_A_SUBMODULE = "module is not installed as a submodule: {module!r}. Assign it to an attribute of the traced module."
 NOT_WRAPPABLE = "wrap() must be given a function, or its name as a string, not {kind}"
 NOT_AT_TOP = "wrap must be called at the top level of a module"
 

@@ -176,7 +176,7 @@ class Op:
             return "shape", self.inputs.index(stem)
         if stem == self.variadic:
             return "shapes", len(self.inputs)
-        raise TypeError(f"the vjp of {self.name} asks for {name!r}, which is neither an input nor a setting of it")
+        raise TypeError(f"the vjp of {self.name} has a parameter {name!r}, which is neither an input nor a setting")
 
     def plan(self, wanted):
         """The plan for recording a call; `wanted` flags the inputs that need gradients."""

@@ -19,8 +19,8 @@ from .shape import key_parts
 RAW_NONE = "Calling register_hooks on a saved tensor with value None is forbidden: the node has not saved it"
 RAW_TWICE = "Calling register_hooks on a saved tensor whose hooks have already been set is not allowed"
 RAW_STEP = (
-    "{name} is a step of a node that runs as one: what it saved takes no hooks. Use saved_tensors_hooks(...) around "
-    "the call."
+    "{name} is a step of a node that runs as one: its saved tensors accept no hooks. Use saved_tensors_hooks(...) "
+    "around the call."
 )
 
 

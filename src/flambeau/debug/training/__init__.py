@@ -19,10 +19,10 @@ __all__ = ["Enough", "Finding", "TrainingObserver", "TrainingReport", "check_obs
 
 SECONDS = 8.0  # time budget of the trials
 WRONG_BATCH = (
-    "check_training takes batches of the form (inputs, targets), got {kind}. Give call=, a function of the model and a "
-    "batch that returns (output, targets)."
+    "check_training expects batches of the form (inputs, targets), got {kind}. Pass call=, a function of the model and "
+    "a batch that returns (output, targets)."
 )
-EMPTY_LOADER = "check_training needs a batch, and the loader gives none"
+EMPTY_LOADER = "check_training needs a batch, and the loader is empty"
 
 
 def check_training(model, loss_fn, loader, optimizer, *, steps=5, call=None):

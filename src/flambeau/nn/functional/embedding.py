@@ -166,7 +166,7 @@ def _bags(input, offsets, include_last_offset):
         raise RuntimeError(INDEX_TYPE.format(dtype=offsets.type(), name="embedding_bag"))
     total, count = input._a.shape[0], offsets._a.shape[0] - bool(include_last_offset)
     if count < 0:
-        raise RuntimeError("include_last_offset: number of offsets should be at least 1: the last one is no bag")
+        raise RuntimeError("include_last_offset: number of offsets should be at least 1: the last one is not a bag")
     if not offsets._a.size:
         return input.new_zeros(total, dtype=int64), 0
     first, last = offsets._a[0], offsets._a[-1]

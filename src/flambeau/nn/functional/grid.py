@@ -20,7 +20,7 @@ DEFAULT = (
 )
 UNIT = (
     "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True: a grid of one "
-    "element is at 0. That is hardly what you want; use align_corners=False."
+    "element is at 0. This is probably not intended; use align_corners=False."
 )
 SIZES = "but got input with sizes {input} and grid with sizes {grid}"
 DTYPES = "grid_sample: expected scalar type {input} but found {grid}: input and grid must have one dtype"

@@ -25,7 +25,7 @@ __all__ = [
     "triplet_margin_with_distance_loss",
 ]
 
-NO_BROADCAST = "output with shape {input} doesn't match the broadcast shape {shape}: the target must fit the input"
+NO_BROADCAST = "output with shape {input} doesn't match the broadcast shape {shape}: the target must match the input"
 RANKS = (
     "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {a}, input2: {b}, "
     "target: {target}"
@@ -46,12 +46,12 @@ MULTI_TARGET = (
 )
 MULTI_WEIGHT = "inconsistent weight size, expected {classes} but got {weight}: one weight for each class"
 MULTI_TYPE = "expected scalar type {want} but found {got}: convert the {what} of multi_margin_loss"
-MULTI_RANGE = "multi_margin_loss: target out of range: {got} is none of the {classes} classes"
-LABEL_TARGET = "inconsistent target size: {target} for input of size: {input}: as many places for labels as classes"
+MULTI_RANGE = "multi_margin_loss: target out of range: {got} is not one of the {classes} classes"
+LABEL_TARGET = "inconsistent target size: {target} for input of size: {input}: expected a label slot for each class"
 LABEL_TYPE = "multilabel_margin_loss: expected scalar type Long but found {got}: convert the target by .long()"
 LABEL_RANGE = (
-    "multilabel_margin_loss: argument #2 'target' is out of range: {got} is none of the {classes} classes; -1 stands "
-    "behind the last label"
+    "multilabel_margin_loss: argument #2 'target' is out of range: {got} is not one of the {classes} classes; "
+    "-1 terminates the labels"
 )
 
 

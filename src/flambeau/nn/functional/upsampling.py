@@ -26,7 +26,7 @@ COUNTS = (
     "Input and {what} must have the same number of spatial dimensions, but got input with spatial dimensions of "
     "{spatial} and {what} of {value}. The input is (N, C, d1, ..., dK), and there is one number for each of d1 to dK."
 )
-EXPLICIT = "recompute_scale_factor is not meaningful with an explicit size; leave one of them out"
+EXPLICIT = "recompute_scale_factor is not meaningful with an explicit size; omit one of them"
 ANTIALIAS = (
     "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input, not "
     "{mode} and {ndim}-D"
@@ -88,7 +88,7 @@ def _sizes(spatial, size, scale_factor, recompute, mode):
         raise ValueError("either size or scale_factor should be defined")
     scales = _each(scale_factor, spatial, as_float, "scale_factor")
     if not all(map(math.isfinite, scales)):
-        raise RuntimeError(f"interpolate: scale_factor {scale_factor} gives no size: it must be finite")
+        raise RuntimeError(f"interpolate: scale_factor {scale_factor} is invalid: it must be finite")
     sizes = tuple([math.floor(m * s) for m, s in zip(spatial, scales, strict=True)])
     return sizes, (None,) * n if recompute or mode == "area" else scales
 

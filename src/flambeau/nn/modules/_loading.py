@@ -20,7 +20,7 @@ ADD = (
     "The keys of the model begin with {head!r}, those of the state_dict do not. "
     "Add it: {{{head!r} + k: v for k, v in state_dict.items()}}."
 )
-INSIDE = "The state_dict is inside what was given, under {key!r}: pass that."
+INSIDE = "The state_dict is under the key {key!r} of the argument: pass that."
 RENAMED = "Renamed since, as the shapes are equal? {pairs}."
 TRANSPOSED = "Transposed: {keys} would fit as .T (other libraries keep weights as in x out)."
 
