@@ -300,6 +300,7 @@ static void NAME(panel_of_results)(const Winograd *s, const REAL *x, const REAL 
 {
     ptrdiff_t tiles = (stop - start) * s->wide, whole = NAME(whole_tiles)(tiles), out_bin = bin_step(whole, TILE_COLUMNS);
     REAL *stage = bins + BINS * out_bin, bias[TILE_COLUMNS];
+    VECTOR own = {0}; /* in a register, while *wrong may be what is stored to */
     for (int bin = 0; bin < BINS; bin++, x += NAME(source_bin)(s, whole), w += bin_step(s->sources, TILE_COLUMNS)) {
         for (ptrdiff_t t = 0; t < tiles; t += TILE_ROWS) {
             NAME(bin_products)(s, x + t * TILE_COLUMNS, w, whole, bins + bin * out_bin + t * TILE_COLUMNS);
@@ -310,12 +311,13 @@ static void NAME(panel_of_results)(const Winograd *s, const REAL *x, const REAL 
         bias[i] = s->bias != NULL && k < s->results ? ((const REAL *)s->bias)[k] : 0;
     }
     for (ptrdiff_t row = start; row < stop; row++) {
-        NAME(winograd_results)(s, bins + (row - start) * s->wide * TILE_COLUMNS, out_bin, bias, stage, wrong);
+        NAME(winograd_results)(s, bins + (row - start) * s->wide * TILE_COLUMNS, out_bin, bias, stage, &own);
         if (s->finish != NULL) {
             NAME(finish_lanes)(s->finish, panel * TILE_COLUMNS, s->results, stage, 4 * 2 * s->wide);
         }
         NAME(store_row)(s, stage, row, panel);
     }
+    *wrong += own;
 }
 
 INLINE bool NAME(is_finite)(VECTOR wrong)
