@@ -569,7 +569,10 @@ MANY = f"x = torch.linspace(-5, 7, 3000); x[:8] = torch.tensor([{INFINITIES}]); 
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("start", [MANY, "x = torch.linspace(-2, 9, 3000); y = x.flip(0).t()", f"x = torch.tensor([{INFINITIES}]); y = x"])
+@pytest.mark.parametrize("start", [
+    MANY, "x = torch.linspace(-2, 9, 3000); y = x.flip(0).t()", f"x = torch.tensor([{INFINITIES}]); y = x",
+    "x = torch.linspace(-2, 9, 3000).expand(3, 3000); y = x + 1",
+])
 @pytest.mark.parametrize("call", [
     "torch.logaddexp(x, y)", "torch.logaddexp(x.double(), y.double())", "torch.logaddexp(x.view(-1, 1)[:300], y[:4])",
     "torch.logaddexp(y[:1], x)", "x.nan_to_num()", "x.nan_to_num(1.0, 2.0, 3.0)", "x.half().nan_to_num()", "x.nansum()",

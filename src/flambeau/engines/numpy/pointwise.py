@@ -57,8 +57,8 @@ def where(condition, x, y):
 
 @engine.kernel
 def replace_nonfinite(x, nan, posinf, neginf):
-    if np.isfinite(engine.total(x)):
-        return x.copy("K")
+    if x.dtype.kind != "b" and np.isfinite(engine.total(x)):
+        return np.positive(x)  # a copy with the strides that other ufuncs give
     return formulas.replace_nonfinite(engine, x, nan, posinf, neginf)
 
 
