@@ -1,4 +1,4 @@
-/* Sums, differences, products, quotients and more of two arrays, which may broadcast. */
+/* Elementwise binary arithmetic with broadcasting: add, subtract, multiply, divide and others. */
 
 #include "kernels.h"
 

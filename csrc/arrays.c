@@ -1,4 +1,4 @@
-/* The memory of large arrays, as NumPy asks for it: see memory.h. */
+/* The allocator of large NumPy arrays: see memory.h. */
 
 #include "kernels.h"
 

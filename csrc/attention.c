@@ -1,4 +1,4 @@
-/* Attention without a matrix of weights for all queries. */
+/* Fused attention, which never stores the full matrix of attention weights: see loops/attention.h. */
 
 #include "kernels.h"
 

@@ -1,3 +1,5 @@
+/* Finds NumPy's OpenBLAS in the process, and calls it: see blas.h. */
+
 #include "blas.h"
 
 #include <dlfcn.h>

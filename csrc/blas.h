@@ -1,4 +1,4 @@
-/* The OpenBLAS that came with NumPy, called directly: one thread a call, as the pool cuts large products itself. */
+/* NumPy's OpenBLAS, called directly with one thread per call, as the pool splits large products itself. */
 
 #ifndef FLAMBEAU_BLAS_H
 #define FLAMBEAU_BLAS_H

@@ -1,4 +1,4 @@
-/* Convolutions in one to three dimensions, and their transposes in the input and in the weight. */
+/* Convolutions in one to three dimensions, and their gradients for the input and the weight. */
 
 #include "conv.h"
 

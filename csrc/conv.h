@@ -1,5 +1,6 @@
-/* What the ways to convolve share. Each takes arrays in row-major order, of elements of `item` bytes, and returns false if it
- * had no memory; those with conditions also return false where they do not apply. `finish` may be NULL, as may the bias. */
+/* Declarations shared by the convolution algorithms. Each takes arrays in row-major order, with elements of `item` bytes,
+ * and returns false if it could not allocate memory; those with conditions also return false if they do not apply.
+ * `finish` and the bias may be NULL. */
 
 #ifndef FLAMBEAU_CONV_H
 #define FLAMBEAU_CONV_H

@@ -1,4 +1,4 @@
-/* Sums over taps with the channels of the result in the lanes of vectors: see loops/conv_lanes.h. */
+/* Direct convolution with output channels in the vector lanes: see loops/conv_lanes.h. */
 
 #include "conv.h"
 

@@ -1,4 +1,4 @@
-/* Convolutions that are products of matrices: kernels as large as the image, by BLAS, and kernels of one tap. */
+/* Convolutions that are matrix products: kernels as large as the image, by BLAS, and kernels of size 1. */
 
 #include "conv.h"
 

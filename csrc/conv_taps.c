@@ -1,4 +1,4 @@
-/* Convolutions as sums over taps, forward and to the input. */
+/* Direct convolution, forward and the gradient of the input: see loops/conv.h. */
 
 #include "conv.h"
 

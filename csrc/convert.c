@@ -1,4 +1,4 @@
-/* Half precision, which NumPy converts one element at a time: to float and back, and arithmetic by way of floats. */
+/* Half precision, which NumPy converts one element at a time: conversion to and from float, and arithmetic in float. */
 
 #include "kernels.h"
 

@@ -1,4 +1,4 @@
-/* Convolutions with a kernel for each channel. */
+/* Depthwise convolutions. */
 
 #include "conv.h"
 

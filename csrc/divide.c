@@ -1,4 +1,4 @@
-/* Divisions: quotients rounded to integers, and what they leave. */
+/* Integer and rounded division, and remainders. */
 
 #include "kernels.h"
 

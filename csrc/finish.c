@@ -1,4 +1,4 @@
-/* What becomes of sums when they are finished: a scale and a shift for each channel, and an activation. */
+/* Epilogues of sums: a scale and a shift for each channel, and an activation. */
 
 #include "kernels.h"
 

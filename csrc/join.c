@@ -1,4 +1,4 @@
-/* Joining arrays along an axis. */
+/* Concatenation of arrays along an axis. */
 
 #include "kernels.h"
 

@@ -1,8 +1,8 @@
-/* What every family of native kernels shares.
+/* Declarations shared by all families of native kernels.
  *
- * A kernel does the common case of the NumPy kernel of its name: it looks at its arguments, and returns NotImplemented
- * where they are of another kind than it was written for. Its twin in NumPy, which knows all cases, then takes over:
- * a kernel here has to be right and fast, not general, and it never reports a wrong argument itself.
+ * A kernel does the common case of the NumPy kernel of its name: it checks its arguments, and returns NotImplemented for
+ * any that it does not support. The NumPy kernel, which handles all cases, then takes over: a kernel here has to be
+ * correct and fast, not general, and it never reports a wrong argument itself.
  */
 
 #ifndef FLAMBEAU_KERNELS_H

@@ -1,4 +1,4 @@
-/* Functions of the module on lists: what a program asks of thousands of tensors, arrays and tables before each run. */
+/* Functions on lists: batched operations on the thousands of tensors, arrays and dicts checked before each run. */
 
 #ifndef FLAMBEAU_LISTS_H
 #define FLAMBEAU_LISTS_H

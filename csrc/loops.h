@@ -1,4 +1,4 @@
-/* The loops that kernels are made of: compiled for several kinds of processor, chosen when the module is loaded. */
+/* The inner loops of kernels, compiled for several instruction sets; the best is chosen when the module is loaded. */
 
 #ifndef FLAMBEAU_LOOPS_H
 #define FLAMBEAU_LOOPS_H

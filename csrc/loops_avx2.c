@@ -1,4 +1,4 @@
-/* The loops for processors with AVX2. */
+/* The loops, compiled for AVX2. */
 
 #if defined(__x86_64__)
 #if defined(__clang__)

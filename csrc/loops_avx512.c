@@ -1,4 +1,4 @@
-/* The loops for processors with AVX512. */
+/* The loops, compiled for AVX-512. */
 
 #if defined(__x86_64__)
 #if defined(__clang__)

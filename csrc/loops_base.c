@@ -1,4 +1,4 @@
-/* The loops for any processor, and the choice among them all. */
+/* The loops, compiled for any processor, and the dispatch among all versions. */
 
 #define WIDTH 16
 #define TABLE BASE_LOOPS

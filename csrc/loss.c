@@ -1,4 +1,4 @@
-/* The loss of classes: minus the score of the right one in each row. */
+/* Negative log-likelihood: minus the score of the target class in each row. */
 
 #include "kernels.h"
 

@@ -1,4 +1,4 @@
-/* Many arrays at once, as a program has them that counts the steps of an optimizer for each parameter. */
+/* Updates of many small arrays in one call, such as the step counts of an optimizer. */
 
 #include "kernels.h"
 #include "lists.h"

@@ -1,7 +1,6 @@
-/* A program that trains asks for the same blocks in each step. Blocks that it releases wait here, in stacks by size, for
- * the next call that asks for such a size, or for one that is not much smaller. Together with those in use they are
- * never much more than were in use at once before: waiting makes no program much larger than it was. What has waited
- * for long is given back.
+/* A training step needs blocks of the same sizes as the last one. Freed blocks are cached, in stacks by size, for the
+ * next request of that size or a slightly smaller one. Cached and used blocks together never exceed the peak use by much,
+ * so caching does not make a process much larger. Blocks that stay unused for long are returned to the system.
  */
 
 #include "memory.h"

@@ -1,4 +1,4 @@
-/* Large blocks of memory that are used again instead of given back: the system would have to clear each page anew. */
+/* A cache of large memory blocks: memory returned to the system would have to be zeroed again on reuse. */
 
 #ifndef FLAMBEAU_MEMORY_H
 #define FLAMBEAU_MEMORY_H

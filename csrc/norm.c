@@ -1,4 +1,4 @@
-/* Normalisation over the last dimensions, over batches and over groups of channels, and its gradient. */
+/* Layer, batch and group normalization, and their gradients. */
 
 #include "norm.h"
 

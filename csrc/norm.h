@@ -1,4 +1,4 @@
-/* What the kernels that normalise planes share. */
+/* Declarations shared by the kernels that normalize planes. */
 
 #ifndef FLAMBEAU_NORM_H
 #define FLAMBEAU_NORM_H

@@ -1,4 +1,4 @@
-/* Batch norm with an activation of straight pieces behind it, and the gradient of both. */
+/* Batch norm fused with a piecewise linear activation, and the gradient of both. */
 
 #include "norm.h"
 

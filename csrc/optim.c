@@ -1,4 +1,4 @@
-/* Steps of optimizers: one call for a list of parameters, each of them and its state in one pass over memory. */
+/* Optimizer steps: one call for a list of parameters, each updated with its state in one pass over memory. */
 
 #include "kernels.h"
 

@@ -1,4 +1,4 @@
-/* Items of lists, by number and by type. */
+/* Selection of list items by index and by type. */
 
 #include "kernels.h"
 #include "lists.h"

@@ -1,4 +1,4 @@
-/* Functions of each element, and their gradients. */
+/* Elementwise functions and their gradients. */
 
 #include "kernels.h"
 

@@ -1,4 +1,4 @@
-/* Products of matrices, cut over the threads of the pool. */
+/* Matrix products, split over the threads of the pool. */
 
 #include "kernels.h"
 

@@ -1,4 +1,4 @@
-/* Draws from a generator's Mersenne Twister: the words that PyTorch would take, made into the numbers that it makes. */
+/* Random numbers from a Mersenne Twister, consumed and converted as in PyTorch, so that a seed gives its numbers. */
 
 #include "kernels.h"
 

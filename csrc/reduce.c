@@ -1,4 +1,4 @@
-/* Sums, means and products of contiguous floating-point arrays; half precision adds up in floats. */
+/* Sums, means and products of contiguous floating-point arrays; half precision accumulates in float. */
 
 #include "kernels.h"
 

@@ -1,4 +1,4 @@
-/* Weighted sums of a few elements each: images at another size, and at given places. */
+/* Sums of a few weighted elements each, as in interpolate and grid_sample. */
 
 #include "kernels.h"
 

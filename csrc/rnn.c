@@ -1,4 +1,4 @@
-/* Recurrent layers: a step between its products, and whole sequences. */
+/* Recurrent layers: the pointwise part of a step, and whole sequences. */
 
 #include "kernels.h"
 

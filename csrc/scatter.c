@@ -1,4 +1,4 @@
-/* Reading, writing and adding by index; running sums, products and extrema. */
+/* Gather, scatter and accumulation by index; cumulative sums, products and extrema. */
 
 #include "kernels.h"
 

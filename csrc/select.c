@@ -1,4 +1,4 @@
-/* Elements in another order: the first few of rows, and rows backwards. */
+/* The top elements of rows, and rows reversed. */
 
 #include "kernels.h"
 

@@ -1,4 +1,4 @@
-/* Views with the strides that PyTorch gives them, also where a dimension has the size one. */
+/* Views with PyTorch's strides, also for dimensions of size 1. */
 
 #include "kernels.h"
 

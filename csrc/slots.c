@@ -1,6 +1,6 @@
-/* Slots of many objects, read, set and compared at once, and who holds the objects.
+/* Reads, sets and compares slots of many objects at once, and their reference counts.
  *
- * The objects are seldom in the cache when they are asked for, so their memory is fetched ahead.
+ * The objects are rarely in the cache, so their memory is prefetched.
  */
 
 #include "kernels.h"

@@ -1,4 +1,4 @@
-/* What many tables, containers and objects hold, compared at once with what they held before. */
+/* Compares the contents of many dicts, containers and objects with what they held before, at once. */
 
 #include "kernels.h"
 #include "lists.h"

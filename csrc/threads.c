@@ -1,12 +1,12 @@
-/* The pool: threads that sleep until there is work, and take it in chunks, so that one that the system does not let run
- * delays one chunk and not the whole.
+/* The thread pool. Idle threads sleep. Work is taken in chunks, so that a thread that the system preempts delays one chunk
+ * and not the whole.
  *
- * There is one piece of work at a time. Under the lock, its owner lays it out with a number of seats; a worker takes a
- * seat, works until no chunk is left, and stands up. The owner works too, then closes the seats that are free and waits
- * for those that are taken. So a worker that comes late finds nothing, and never sees a piece of work that is gone.
+ * There is one job at a time. Under the lock, its owner publishes it with a number of seats; a worker takes a seat, works
+ * until no chunk is left, and leaves. The owner works too, then closes the free seats and waits for those that are taken.
+ * So a late worker finds nothing, and never sees a job that has ended.
  *
- * The chunks are dealt in as many shares as there are threads. A thread takes those of its own share first, which lie side
- * by side and are the same in the next piece of work: what it reads is likely to be in its own cache. Then it helps others.
+ * The chunks are divided into as many shares as there are threads. A thread takes those of its own share first, which are
+ * adjacent and the same in the next job, so the data is likely to be in its cache. Then it helps others.
  */
 
 #include "threads.h"

@@ -1,4 +1,4 @@
-/* One pool of threads for everything that computes. */
+/* The thread pool that all kernels share. */
 
 #ifndef FLAMBEAU_THREADS_H
 #define FLAMBEAU_THREADS_H

@@ -1,4 +1,4 @@
-/* Convolutions with kernels of 3x3: see loops/winograd.h. */
+/* Convolutions with 3x3 kernels: see loops/winograd.h. */
 
 #include "conv.h"
 

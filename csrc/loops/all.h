@@ -1,4 +1,4 @@
-/* All loops, for both types, with vectors of WIDTH bytes; the including file also names the table of them. */
+/* All loops, for both types, with vectors of WIDTH bytes; the including file also names their table. */
 
 #include "../loops.h"
 

@@ -1,4 +1,4 @@
-/* Functions of x and y, of which there is only one where `one_x` or `one_y`: one expression each, of a of x and b of y. */
+/* Functions of x and y, either of which may be a single number (`one_x`, `one_y`): one expression each, of a and b. */
 
 #define OPERATION(name, ...) \
     INLINE REAL NAME(name##_of)(REAL a, REAL b) \

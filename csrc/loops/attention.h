@@ -1,5 +1,5 @@
-/* Attention of one head: out = softmax(q kT scale) v, for a block of queries at a time, so that the weights of no more
- * than one block are ever in memory. Backward computes them anew.
+/* Attention of one head: out = softmax(q kT scale) v, one block of queries at a time, so that only the weights of one
+ * block are in memory. Backward recomputes them.
  */
 
 #define QUERIES 36 /* of a block, at most: whole tiles of either height */

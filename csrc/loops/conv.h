@@ -1,9 +1,9 @@
-/* Convolutions: sums over taps, that is over the channels of the source and the places of the kernel.
+/* Direct convolution: sums over taps, that is over source channels and kernel positions.
  *
- * A tile of the result is TILE_ROWS channels times TILE_COLUMNS places, all of it in registers. For it the weights lie
- * packed, TILE_ROWS of them for each tap, and the source is packed likewise, TILE_COLUMNS of its elements for each tap.
- * Taps are taken in blocks of CONV_DEPTH, so that what is packed stays in the cache. Places count through all samples: tiles
- * of small images span several of them.
+ * A tile of the result is TILE_ROWS channels times TILE_COLUMNS positions, all of it in registers. Its weights are packed,
+ * TILE_ROWS of them for each tap, and so is the source, TILE_COLUMNS of its elements for each tap. Taps are processed in
+ * blocks of CONV_DEPTH, so that packed data stays in the cache. Positions are numbered through all samples: tiles of small
+ * images span several of them.
  */
 
 /* Places of a panel that lie side by side in one row of the result. */

@@ -1,9 +1,9 @@
-/* Convolutions with the channels of the result in the lanes of vectors: for small images, for strides, and for the phases
- * of gradients, where places that lie side by side are too few or too far apart to fill a vector.
+/* Direct convolution with output channels in the vector lanes: for small images, for strides, and for the phases of
+ * gradients, where adjacent positions are too few or too far apart to fill a vector.
  *
- * The source lies staged: the channels of a place side by side, and zeros around each image. So all elements that a
- * row of a kernel meets lie side by side, and nothing is packed for a tile: TILE_ROWS places, wherever they are, times
- * TILE_COLUMNS channels of the result. The weights lie packed in the same order, TILE_COLUMNS of them for each element.
+ * The source is copied to a staging area: the channels of a position are adjacent, with zero padding around each image. So
+ * all elements that a kernel row meets are adjacent, and nothing is packed for a tile: TILE_ROWS arbitrary positions times
+ * TILE_COLUMNS channels of the result. The weights are packed in the same order, TILE_COLUMNS of them for each element.
  */
 
 #define LANES_DEPTH (16384 / (TILE_COLUMNS * (ptrdiff_t)sizeof(REAL))) /* lines of weights that stay in the cache */

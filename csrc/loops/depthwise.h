@@ -1,7 +1,7 @@
-/* Convolutions with a kernel for each channel: sums over the places of the kernel, a row of the result at a time.
+/* Depthwise convolution: sums over kernel positions, one row of the result at a time.
  *
- * A plane is first copied into a margin of zeros, with the columns that are a stride apart side by side: whatever the
- * stride, a row of the result then meets rows of the plane.
+ * A plane is first copied with zero padding, and its columns are grouped by their index modulo the stride: a row of the
+ * result then reads contiguous rows, whatever the stride.
  */
 
 INLINE REAL *NAME(row_of_plane)(const PlaneSums *s, REAL *plane, ptrdiff_t z, ptrdiff_t y)

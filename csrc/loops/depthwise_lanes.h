@@ -1,8 +1,8 @@
-/* Convolutions with a kernel for each channel, channels in the lanes of vectors: for planes whose rows are too short to
- * fill a vector, or that have a stride.
+/* Depthwise convolution with channels in the vector lanes: for planes whose rows are too short to fill a vector, or for
+ * strides.
  *
- * LANES planes of a sample, of which `count` are there, lie staged: their elements at a place side by side, in a margin of
- * zeros for the input. The weights lie likewise, LANES of them for each tap.
+ * LANES planes of a sample (`count` of them used) are staged: their elements at a position are adjacent, with zero padding
+ * for the input. The weights are arranged likewise, LANES of them for each tap.
  */
 
 #define PLACES_AT_ONCE 4

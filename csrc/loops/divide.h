@@ -1,8 +1,8 @@
-/* Quotients rounded to whole numbers, and what they leave.
+/* Rounded division and remainders.
  *
- * All but one come from the remainder of the quotient rounded towards zero. It is exact, and quickly found, where that
- * quotient is a small number; for what else there is in a piece (also zeros, infinities) it is found one by one. The
- * arithmetic is of vectors: of loops over numbers some compilers make no vector code.
+ * All but one are computed from the remainder of truncated division. It is exact, and fast where the quotient is small;
+ * other elements of a block (zeros and infinities too) are computed one by one. The code uses explicit vectors, since some
+ * compilers do not vectorize these loops.
  */
 
 #define PIECE 256

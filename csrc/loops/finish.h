@@ -1,4 +1,4 @@
-/* What becomes of sums when they are finished: see Finish. */
+/* Epilogues of sums: see Finish. */
 
 /* `low` where the mask is set, x elsewhere. */
 INLINE VECTOR NAME(chosen)(TYPE(ints) mask, VECTOR low, VECTOR x)

@@ -1,6 +1,6 @@
-/* Functions of one number, without branches, so that loops over them become vector code.
+/* Branch-free functions of one number, so that loops over them are vectorized.
  *
- * The polynomials are those of tools/kernel_polynomials.py.
+ * The polynomials come from tools/kernel_polynomials.py.
  */
 
 INLINE float float_of_bits(uint32_t bits)

@@ -1,6 +1,6 @@
-/* Products of matrices by tiles: strips of TILE_ROWS rows of a and of TILE_COLUMNS columns of b lie packed, a line of a
- * strip for each k; but rows of a that are `direct` are read where they lie. The strips of the operand with the shorter
- * side are packed before, whole; those of the other one by each part for itself, as many k at a time as the caches hold.
+/* Tiled matrix products: strips of TILE_ROWS rows of a and of TILE_COLUMNS columns of b are packed, one line of a strip for
+ * each k; `direct` rows of a are read in place. The operand with the shorter side is packed completely beforehand; each
+ * part packs its strips of the other one itself, as many k at a time as fit in the caches.
  */
 
 #define DEPTH 192   /* of strips: one of b stays in the nearest cache; and numbers that are added up one by one */

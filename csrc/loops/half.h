@@ -1,6 +1,6 @@
 /* Half precision: conversion of float16 and bfloat16 to float and back, rounding to nearest even.
  *
- * Written on the bits, without branches; most processors of today have an instruction for float16.
+ * Branch-free bit operations; most current processors have an instruction for float16.
  */
 
 INLINE float float_of_half(uint16_t half)

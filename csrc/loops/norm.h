@@ -1,4 +1,4 @@
-/* Rows less their mean, divided by their deviation; with a weight and a bias for each column. */
+/* Normalization of rows by mean and standard deviation, with a weight and a bias for each column. */
 
 /* The sum of (x - mean)**2 over a block, or over less. */
 INLINE REAL NAME(square_block)(const REAL *x, ptrdiff_t n, REAL mean)

@@ -1,4 +1,4 @@
-/* Batches that are normalised, with an activation of straight pieces behind that: see Pieces. */
+/* Batch norm fused with a piecewise linear activation: see Pieces. */
 
 INLINE REAL NAME(on_pieces)(const Pieces *act, REAL y)
 {

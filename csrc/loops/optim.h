@@ -1,4 +1,4 @@
-/* Steps of optimizers: new values of a parameter and of its state, in one pass. The formulas are those of
+/* Optimizer steps: new values of a parameter and of its state, in one pass. The formulas are those of
  * engines/_updates.py, with the same numbers and flags in the same order. */
 
 #define EACH for (ptrdiff_t i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-/* Matrices that lie packed, in strips or panels, and products of a few rows with panels of TILE_COLUMNS columns. */
+/* Packed matrices, in strips or panels, and products of a few rows with panels of TILE_COLUMNS columns. */
 
 #define AHEAD 64      /* elements of each line that are fetched before they are packed */
 #define LINES_AHEAD 8 /* the same of lines that are packed one by one */

@@ -1,4 +1,4 @@
-/* Normalisation over planes: of batches, where a channel is a plane of every sample, and of groups of channels. */
+/* Batch norm, where a channel is a plane of every sample, and group norm. */
 
 /* ---- planes of one element: a batch of rows, a channel is a column */
 

@@ -1,4 +1,4 @@
-/* Functions of each element, and their gradients: one expression each, of an element X of the array, an
+/* Elementwise functions and their gradients: one expression each, of an element X of the array, an
  * element G of a gradient (or of a second array) and the numbers A, B and C. */
 
 #define INV_SQRT_TAU (REAL)0.39894228040143267794

@@ -1,4 +1,4 @@
-/* Pooling over boxes: for each place of the result and each dimension, which elements the box has there. */
+/* Pooling windows: the range of elements of each window, for each dimension and each position of the result. */
 
 /* The largest element of each box, and its flat place; nan counts as largest, and of several the last. */
 static void NAME(max_boxes)(const void *from, void *to, int64_t *places, ptrdiff_t planes, const Boxes *b)

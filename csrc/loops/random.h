@@ -1,5 +1,5 @@
-/* Normals from uniforms, as PyTorch's vector code makes them: every rounding is that of PyTorch, so that a seed gives its
- * numbers to the last bit. What is fused there is fused here; compilers must not fuse the rest (-ffp-contract=off). */
+/* Normals from uniforms, rounded exactly as in PyTorch's vectorized code, so that a seed gives its numbers to the last
+ * bit. What is fused there is fused here; compilers must not fuse the rest (-ffp-contract=off). */
 
 #define PAIRS 512
 

@@ -1,4 +1,4 @@
-/* Weighted sums of a few elements each. */
+/* Sums of a few weighted elements each. */
 
 /* out[i, j] = sum over t of weights[t, j] * x[i, index[t, j]], of rows of `trail` elements. */
 static void NAME(resample)(const void *from, void *to, const Taps *taps, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail)

@@ -1,4 +1,4 @@
-/* Recurrent layers: the gates of a cell between its products, and whole sequences of some rows of a batch. */
+/* Recurrent layers: the gates of a cell, and whole sequences of some rows of a batch. */
 
 /* ---- the gates of an LSTM: rows of n elements for each of input, forget, cell and output */
 

@@ -1,4 +1,4 @@
-/* Running sums and products, in double precision, as PyTorch has them; running extrema. */
+/* Cumulative sums and products, in double precision as in PyTorch; cumulative extrema. */
 
 #define ABREAST 8 /* rows at a time: each result waits for the one before it */
 #define TILE 512

@@ -1,4 +1,4 @@
-/* Additions at places that indices name; the indices are known to be in bounds. */
+/* Additions at indices, which have been checked to be in bounds. */
 
 /* Adds each of the rows to the row of `out` that its index names. */
 static void NAME(add_rows)(void *to, const int64_t *index, const void *from, ptrdiff_t count, ptrdiff_t width)

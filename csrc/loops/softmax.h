@@ -1,7 +1,7 @@
 /* Softmax and log_softmax of rows, and their gradients.
  *
- * Rows are taken in groups that stay in the nearest cache: exponentials run over a whole group, which is faster than
- * row by row where these are short. Infinite elements and those that are none spread over their row by arithmetic.
+ * Rows are processed in groups that fit in the L1 cache: exponentials run over a whole group, which is faster than row by
+ * row for short rows. Infinities and NaNs propagate through their row by arithmetic.
  */
 
 #define GROUP 2048

@@ -1,7 +1,7 @@
 /* Sums of contiguous numbers.
  *
- * Rounding errors grow with how many numbers are added in a row, so that few are: the lanes of four vectors add side by
- * side, each BLOCK / 4 / LANES numbers, and the sums of blocks are added in pairs, as NumPy adds them.
+ * Rounding errors grow with the number of sequential additions, so these are few: the lanes of four vectors accumulate in
+ * parallel, each BLOCK / 4 / LANES numbers, and the sums of blocks are added pairwise, as in NumPy.
  */
 
 #define BLOCK (64 * LANES)

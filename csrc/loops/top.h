@@ -1,4 +1,4 @@
-/* The first few of a row in order, without sorting it. What is not a number counts as larger than every number. */
+/* The top elements of a row in order, without a full sort. NaN counts as larger than every number. */
 
 #define BLOCK 64
 

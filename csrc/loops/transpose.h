@@ -1,4 +1,4 @@
-/* Transposes of matrices: from planes to channels in lanes, and back. Of floats, squares are taken at once. */
+/* Matrix transposes: from planes to channels in lanes, and back. Floats are transposed in square blocks. */
 
 #if defined(__clang__)
 #define SHUFFLE(ints, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)

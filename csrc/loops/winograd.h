@@ -1,10 +1,10 @@
-/* Convolutions with kernels of 3x3 by Winograd's algorithm, F(4x2, 3x3): a tile of 4x2 places of the result takes 24
+/* Convolutions with 3x3 kernels by Winograd's algorithm, F(4x2, 3x3): a tile of 4x2 positions of the result takes 24
  * products for each pair of channels instead of 72.
  *
- * Each of the three maps is y = A' [(G w) * (B' x)], in both dimensions, where * is by element: the elements of a
- * transformed tile are "bins", and in each bin a convolution is a product of matrices over channels. The points are 0,
- * ±3/4, ±3/2 and infinity down, 0, ±1 and infinity across: with them rounding errors are those of the direct sum.
- * Channels lie in the lanes of vectors.
+ * Each of the three maps is y = A' [(G w) * (B' x)], in both dimensions, where * is elementwise: the elements of a
+ * transformed tile are "bins", and in each bin a convolution is a matrix product over channels. The interpolation points
+ * are 0, ±3/4, ±3/2 and infinity vertically, 0, ±1 and infinity horizontally, which keeps rounding errors at those of
+ * direct convolution. Channels are in the vector lanes.
  */
 
 #define BINS 24
