@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* The indices and weights of taps, two arrays of one shape; false if they are of another kind or lead beyond `n`, or
-   below 0 in two dimensions. */
+/* The indices and weights of taps, two arrays of one shape; false if they are of another kind or lead beyond `n`. */
 static bool taps_of(PyObject *of_index, PyObject *of_weights, PyArrayObject *x, int ndim, npy_intp n, Taps *taps)
 {
     PyArrayObject *index = plain_array(of_index), *weights = plain_array(of_weights);
@@ -18,7 +17,7 @@ static bool taps_of(PyObject *of_index, PyObject *of_weights, PyArrayObject *x, 
     const int64_t *values = PyArray_DATA(index);
     npy_intp size = PyArray_SIZE(index);
     for (npy_intp i = 0; i < size; i++) {
-        if (values[i] >= n || (values[i] < 0 && ndim == 2)) {
+        if (values[i] >= n) {
             return false;
         }
     }

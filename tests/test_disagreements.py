@@ -119,6 +119,11 @@ CROPS = [f"torch.nn.functional.pad(torch.ones({shape}), {pads})" for shape in ("
 CROPS += [f"torch.nn.functional.pad(torch.ones({shape}), {pads}, mode='{mode}')" for mode in ("circular", "replicate", "reflect")
           for shape, pads in (("0, 2", "(1, 0)"), ("2, 0", "(0, 0)"), ("2, 0", "(1, 0)"), ("0, 3, 2", "(1, 1)"), ("3, 0, 2", "(1, 1)"),
                               ("0, 2, 2", "(1, 1, 1, 1)"), ("2, 2, 0, 2", "(1, 1, 0, 0)"), ("0, 0, 2", "(1, 0)"))]
+CROPS += [f"x = torch.arange(8.).reshape({shape}).requires_grad_()\ny = torch.nn.functional.pad(x, {pads}, mode='{mode}')\n"
+          "(y * y).sum().backward()\n(y, y.stride(), x.grad)" for mode in ("reflect", "replicate", "circular")  # what a margin repeats beside a crop
+          for shape, pads in (("2, 4", "(-1, 2)"), ("2, 4", "(3, -2)"), ("2, 4", "(-4, 3)"), ("2, 4", "(2, -1)"), ("1, 2, 4", "(-1, 2, -1, 1)"),
+                              ("1, 2, 4", "(3, -3, 1, -1)"), ("1, 2, 4", "(-1, -1, 1, 0)"))
+          if mode != "circular" or pads not in ("(3, -2)", "(-4, 3)", "(3, -3, 1, -1)")]  # of which it would have to go round more than once
 IN_PLACE = [f"torch.ones(2, dtype=torch.{dtype}).{name}_(0{option})" for name in ("cumsum", "cumprod")
             for dtype in ("bool", "int8", "int32", "float32") for option in ("", ", dtype=torch.float32", ", dtype=torch.float64")]
 BOUNDS = [f"torch.{name}(torch.tensor([True, False]), {bounds})" for name, bounds in (

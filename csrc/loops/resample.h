@@ -1,4 +1,5 @@
-/* Sums of a few weighted elements each. */
+/* Sums of a few weighted elements each. What a negative index names is outside: it reads as zero, whatever is inside,
+   and is not written to. */
 
 /* out[i, j] = sum over t of weights[t, j] * x[i, index[t, j]], of rows of `trail` elements. */
 static void NAME(resample)(const void *from, void *to, const Taps *taps, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail)
@@ -12,13 +13,17 @@ static void NAME(resample)(const void *from, void *to, const Taps *taps, ptrdiff
             const REAL *restrict w = weights + t * m;
             if (trail == 1) {
                 for (ptrdiff_t j = 0; j < m; j++) {
-                    out[j] = (t ? out[j] : 0) + w[j] * x[index[j]];
+                    out[j] = (t ? out[j] : 0) + w[j] * (index[j] < 0 ? 0 : x[index[j]]);
                 }
                 continue;
             }
             for (ptrdiff_t j = 0; j < m; j++) {
-                const REAL *restrict row = x + index[j] * trail;
                 REAL *restrict into = out + j * trail;
+                if (index[j] < 0) {
+                    memset(into, 0, t ? 0 : trail * sizeof(REAL));
+                    continue;
+                }
+                const REAL *restrict row = x + index[j] * trail;
                 for (ptrdiff_t k = 0; k < trail; k++) {
                     into[k] = (t ? into[k] : 0) + w[j] * row[k];
                 }
@@ -27,8 +32,7 @@ static void NAME(resample)(const void *from, void *to, const Taps *taps, ptrdiff
     }
 }
 
-/* ---- by (samples, taps, places): each sample of `channels` rows has indices and weights of its own. What a negative
-   index names is outside: it reads as zero, whatever is inside, and is not written to. */
+/* ---- by (samples, taps, places): each sample of `channels` rows has indices and weights of its own */
 
 /* out[i, c, p] = sum over t of weights[i, t, p] * x[i, c, index[i, t, p]] */
 static void NAME(sum_places)(const void *from, void *to, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels,

@@ -112,7 +112,7 @@ def test_pooling_over_ranges(data):
 def test_resampling(data):
     x = data.draw(planes((*FLOATS, np.int64)))
     axis = data.draw(st.integers(2, x.ndim - 1))
-    index = data.draw(indices(per_dim(data.draw, 2, 1, 11), x.shape[axis]))
+    index = data.draw(indices(per_dim(data.draw, 2, 1, 11), x.shape[axis] + 1)) - 1  # below 0 is outside
     weights = data.draw(arrays((x.dtype,), index.shape, st.just(0.0)))
     rtol = 1e-4 if x.dtype == np.float32 else 1e-12
     same(*both("resample_axis", x.clip(-10, 10), index, weights, axis), rtol, rtol)
@@ -127,7 +127,7 @@ def test_sums_at_places(data):
     x = data.draw(arrays(dtypes, (samples, channels, size), st.just(0.0)))
     g = data.draw(arrays(dtypes, (samples, channels, places), st.just(0.0)))
     weights = data.draw(arrays(dtypes, (samples, taps, places), st.just(0.0)))
-    index = data.draw(indices(weights.shape, size))
+    index = data.draw(indices(weights.shape, size + 1)) - 1
     rtol = 1e-4 if x.dtype == np.float32 else 1e-12
     same(*both("sum_places", x, index, weights), rtol, rtol)
     same(*both("spread_places", g, index, weights, size), rtol, rtol)
@@ -135,12 +135,12 @@ def test_sums_at_places(data):
 
 
 @needs_native
-@pytest.mark.parametrize("wrong", [3, -4, 2**62])
+@pytest.mark.parametrize("wrong", [3, 2**62])
 def test_places_out_of_bounds_are_for_the_twin_to_refuse(wrong):
     x, weights, index = np.ones((1, 1, 3), np.float32), np.ones((1, 1, 2), np.float32), np.array([[[0, wrong]]])
     for name, arguments in (("sum_places", (x, index, weights)), ("dot_places", (weights, x, index)),
                             ("spread_places", (weights, index, weights, 3)),
-                            ("resample_axis", (x, index[0], weights[0], 2)))[3 if wrong < 0 else 0 :]:
+                            ("resample_axis", (x, index[0], weights[0], 2))):
         with pytest.raises(IndexError):
             getattr(NUMPY, name)(*arguments)
 

@@ -88,6 +88,8 @@ SHAPES = [
     row("constant_pad", R(2, 3), pads=((-1, 2), (0, -1)), value=0.5),
     *[row("pad_edges", R(1, *[4] * n), pads=MARGINS[:n + 1], mode=mode, dims=n) for mode in PADDINGS for n in (1, 2, 3)],
     *[row("fold_edges", R(1, *[7] * n), pads=MARGINS[:n + 1], mode=mode, dims=n) for mode in PADDINGS for n in (1, 2, 3)],
+    *[row(name, R(1, n, 4), pads=((0, 0), pads, (0, 1)), mode=mode, dims=2)
+      for mode in PADDINGS for pads in ((-1, 2), (1, -2)) for name, n in (("pad_edges", 4), ("fold_edges", 4 + sum(pads)))],
     # joins
     row("cat", R(2, 3), R(2, 1), axis=1),
     row("cat", R(2, 3), C(1, 3), V([[1, 2, 3]]), axis=0),

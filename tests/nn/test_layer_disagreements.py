@@ -1,5 +1,7 @@
 """Programs of layers on which Flambeau once disagreed with PyTorch, as the differential tool found them, by class."""
 
+import math
+
 import pytest
 
 from _oracle import check_code
@@ -25,6 +27,7 @@ OF_NOTHING = [  # norms of empty batches save nothing, and leave running statist
 OF_NOTHING += [f"torch.nn.functional.{call}" for shape in ("4, 3, 2", "0, 3, 2") for running in ("torch.zeros(3), None", "None, torch.ones(3)")
                for training in (True, False) for call in (f"batch_norm(torch.ones({shape}), {running}, training={training})",
                                                           f"instance_norm(torch.ones({shape}), {running}, use_input_stats={training})")]
+OF_NOTHING += [f"x = torch.zeros({shape}, requires_grad=True)\ntorch.nn.functional.channel_shuffle(x, 2)" for shape in ("2, 0, 3", "0, 4, 3")]
 IN_PLACE_ON_NOTHING = [
     f"x = torch.zeros({shape}, requires_grad=True)\n(torch.nn.functional.{name}(x, {p}, True, True) is x, x._version)"
     for name in ("dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d")
@@ -32,8 +35,10 @@ IN_PLACE_ON_NOTHING = [
 ]
 SIZES = [f"torch.nn.{name}{n}d({size})(torch.ones(1, 2, {', '.join('4' * n)})).shape" for name in ("AdaptiveAvgPool", "AdaptiveMaxPool")
          for n in (1, 2, 3) for size in ("None", f"{(None,) * n}", "2")]
-SIZES += [f"torch.nn.functional.lp_pool{n}d(torch.ones{(1, 2, 4, 4, 4)[:n + 2]}, 2, {kernel}).shape" for n in (1, 2, 3)
-          for kernel in ("2", f"{(2,) * n}")]
+SIZES += [f"torch.nn.functional.lp_pool{n}d(torch.ones{(1, 2, 4, 4, 4)[:n + 2]}, {p}, {kernel}).shape" for n in (1, 2, 3)
+          for p in ("2", "inf", "-inf") for kernel in ("2", f"{(2,) * n}")]
+SIZES += [f"torch.nn.functional.lp_pool{n}d((torch.arange({4**n}) % 5).reshape{(1, 1, 4, 4, 4)[:n + 2]}, {p}, 2)" for n in (1, 2, 3)
+          for p in ("2", "2.0", "1", "3.0")]  # of integers, in the dtype that the power gives
 SIZES += [f"torch.manual_seed(0)\ntorch.nn.functional.fractional_max_pool{n}d(torch.ones({(1, 2, 5, 5, 5)[:n + 2]}), 2, "
           f"output_ratio={ratio})" for n in (2, 3) for ratio in ("0.6", "(0.6,)", "1", "(0.6,) * 3", "(0.6,) * 2")]
 SIZES += [f"torch.nn.functional.max_unpool{n}d(*torch.nn.functional.max_pool{n}d(torch.ones({shape}), 2, return_indices=True), 2, padding=1)"
@@ -49,6 +54,8 @@ LOSSES = [
     *[f"x = torch.tensor([[nan, inf, 1.0], [-inf, 1.0, 2.0]], requires_grad=True)\n"
       f"d = torch.nn.functional.multi_margin_loss(x, torch.tensor({target}), p={p})\nd.backward()\n(d, x.grad)"
       for target in ("[0, 2]", "[1, 0]", "[2, 1]") for p in (1, 2)],
+    *[f"x = {x}.requires_grad_()\nd = torch.nn.functional.multi_margin_loss(x, torch.tensor([0, 2]), p={p})\n(d * d).backward()\n(d, x.grad)"
+      for x in ("torch.tensor([[-1.0, 1.0, nan], [2.0, 1.0, -1.0]]) / 0", "torch.tensor([[1.0, 1e30, 0.0], [2.0, 1.0, -1.0]])") for p in (1, 2)],
     *[f"x, y = (torch.arange(4., 12.).sin().reshape(2, 4).requires_grad_() for _ in range(2))\n"
       f"d = torch.nn.functional.cosine_similarity(x * {s}, y, dim={dim}, eps={eps})\nd.sum().backward()\n(d, x.grad, y.grad)"
       for s in (1, 0, 1e-3) for dim in (0, 1) for eps in (1e-8, 0.5, 3.0)],
@@ -82,6 +89,8 @@ SETTINGS = [f"x = torch.ones(2, requires_grad=True)\no = torch.optim.{name}([x],
 BIASES_OF_CONVOLUTIONS = [f"w, b = torch.ones((2, 4) + {(2,) * n}), torch.tensor([1.3, 2.7], dtype=torch.{dtype}, requires_grad=True)\n"
           f"y = torch.nn.functional.conv{n}d(torch.ones((1, 4) + {(3,) * n}), w, b, padding={padding})\ny.sum().backward()\n(y, b.grad)"
           for n in (1, 2, 3) for dtype in ("float64", "bfloat16", "float32") for padding in ("'same'", "'valid'", "1")]
+BIASES_OF_CONVOLUTIONS += [f"b = torch.tensor([0, 2]).to(torch.{dtype})\ntorch.nn.functional.conv_tbc(torch.ones(5, 2, 4), torch.ones(3, 4, 2), b)"
+                           for dtype in ("bool", "int64", "float64", "bfloat16")]
 LATE_SAMPLES = [  # beyond the end of a sample the gradient is zero, also where its loss is infinite
     "x = torch.arange(40.).sin().reshape(5, 2, 4).requires_grad_()\nargs = torch.tensor([[1, 2], [2, 1]]), torch.tensor([2, 1]), torch.tensor([1, 2])\n"
     f"y = torch.nn.functional.ctc_loss(x.log_softmax(-1), *args, reduction='{reduction}', zero_infinity={zero})\n(y * y).sum().backward()\nx.grad"
@@ -105,11 +114,36 @@ CELLS = [  # where a state is not used, nothing comes through its gate
     for cell, states in (("LSTMCell", ("[0]", "[1]")), ("LSTM", ("[0]", "[1][1]")), ("GRUCell", ("",)), ("RNNCell", ("",)))
     for state in states for value in ("nan", "0.5")
 ]
+SPREAD = [  # what is not finite stays where it was read
+    f"x = torch.tensor([{value}, *[1.0] * {math.prod(shape) - 1}]).reshape({shape}).requires_grad_()\n"
+    f"y = torch.nn.functional.interpolate(x, size={size}, mode='{mode}')\n(y * y).mean().backward()\nx.grad"
+    for value in ("nan", "-inf") for mode in ("nearest", "nearest-exact")
+    for shape, size in (((1, 2, 5), 7), ((1, 2, 7), 5), ((1, 1, 3, 4), (4, 5)), ((1, 1, 5, 3), (3, 4)), ((1, 1, 2, 3, 2), (3, 4, 3)))
+]
+DROPPED = [f"x = torch.ones({shape}, dtype=torch.{dtype})\ny = torch.nn.functional.{name}(x, 1.0, True{place})\n(y, x)"
+           for name, shape in (("dropout", "2, 3"), ("alpha_dropout", "2, 3"), ("feature_alpha_dropout", "2, 3"), ("dropout1d", "2, 3, 2"),
+                               ("dropout2d", "2, 3, 2, 2"), ("dropout3d", "2, 3, 1, 2, 2"))
+           for dtype in ("int64", "bool", "uint8", "complex64", "bfloat16") for place in ("", ", inplace=True")]
 CODES = [f"y = torch.nn.functional.one_hot(torch.tensor({index}), {classes})\n(y, y.storage_offset(), y._is_view(), y.untyped_storage().nbytes())"
          for index in ("3", "[3]", "[[1], [2]]") for classes in (-1, 5, 300)]
+LBFGS_STEP = """x = torch.nn.Parameter(torch.tensor([3.0, -2.0]))
+o = torch.optim.LBFGS([x], max_iter=2)
+def step():
+    def closure():
+        o.zero_grad()
+        loss = ((x - 1) ** 4).sum()
+        loss.backward()
+        return loss
+    return o.step(closure)
+step()
+"""
 ADDED_GROUPS = [f"x = torch.nn.Parameter(torch.eye(2))\no = torch.optim.{name}([x], lr=0.1)\n{load}\n"
                 "o.add_param_group({'params': [torch.nn.Parameter(torch.ones(2, 2))]})\n[sorted(group) for group in o.param_groups]"
                 for name in ("Muon", "SparseAdam", "SGD", "Adafactor", "Rprop") for load in ("", "o.load_state_dict(o.state_dict())")]
+CLOSURES = [LBFGS_STEP + use for use in (
+    "o.add_param_group({'params': [torch.nn.Parameter(torch.ones(2))]})\nstep()",
+    "s = o.state_dict()['state'][0]['prev_flat_grad']\nbefore = s.clone()\nstep()\n(before, s, s._version)",
+)]
 PROJECTIONS = [f"m = torch.nn.LSTM(4, 2, proj_size=1, num_layers={layers})\nx = torch.arange(8. * {steps}).sin().reshape({steps}, 2, 4)\ny = m(x)\n"
                f"[g is None for g in torch.autograd.grad({loss}.sum(), list(m.parameters()), create_graph={graph}, allow_unused=True)]"
                for layers in (1, 2) for steps in (1, 2) for loss in ("y[1][1]", "y[1][1][-1]", "y[0]", "y[1][0]") for graph in (True, False)]
@@ -119,6 +153,7 @@ STEP_COUNTS = [f"x = torch.ones(2, requires_grad=True)\na, b = [torch.optim.{nam
 
 
 @pytest.mark.parametrize("code", OF_NOTHING + IN_PLACE_ON_NOTHING + SIZES + WRITES + LOSSES + RESULTS + BIASES + STATES + SETTINGS
-                         + BIASES_OF_CONVOLUTIONS + LATE_SAMPLES + UNPOOLED + OF_TWO_FAULTS_IN_A_LAYER + STEP_COUNTS + CELLS + CODES + ADDED_GROUPS + PROJECTIONS)
+                         + BIASES_OF_CONVOLUTIONS + LATE_SAMPLES + UNPOOLED + OF_TWO_FAULTS_IN_A_LAYER + STEP_COUNTS + CELLS + CODES + ADDED_GROUPS + PROJECTIONS
+                         + SPREAD + DROPPED + CLOSURES)
 def test_programs_agree(code):
     check_code(code)

@@ -21,6 +21,11 @@ def arguments(d, library=1):
     return [v for v in (variables.get(name) for name in d.step.arguments.values()) if is_tensor(v)]
 
 
+def both(d):
+    """What differs, as arrays: ours and the oracle's."""
+    return [numbers(dict(leaves(values))[d.where]) for values in d.pair.values()]
+
+
 def is_fresh(d):
     """What differs shares no memory with anything else that the program can see."""
     for variables in d.pair.values():
@@ -55,7 +60,7 @@ def was_passed_as_gradient(d):
 
 def differs_only_at_nan(d, are_ours=np.isfinite):
     """Whether ours are numbers (`are_ours`: which) at some places where the oracle has nan, and all others agree."""
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
+    ours, theirs = both(d)
     differ = ~np.isnan(ours) & np.isnan(theirs)
     agree = np.allclose(ours[~differ], theirs[~differ], rtol=1e-4, atol=1e-6, equal_nan=True)
     return bool(differ.any() and are_ours(ours[differ]).all() and agree)
@@ -63,7 +68,7 @@ def differs_only_at_nan(d, are_ours=np.isfinite):
 
 def differ_only_where(d, condition):
     """Whether ours fulfil the condition wherever they are not the oracle's."""
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
+    ours, theirs = both(d)
     return condition(ours[~np.isclose(ours, theirs, rtol=1e-2, equal_nan=True)]).all()
 
 
@@ -72,14 +77,14 @@ def differ_only_at_nan_of_leaf(d):
     leaf = dict(leaves(d.pair.oracle)).get(d.where.removesuffix(".grad"))
     if not d.where.endswith(".grad") or not is_tensor(leaf):
         return False
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
+    ours, theirs = both(d)
     known = ~np.isnan(numbers(leaf))
     return np.allclose(ours[known], theirs[known], rtol=1e-2, equal_nan=True)
 
 
 def has_nan_instead(d):
     """Whether ours are nan where the oracle has other numbers, and all others agree."""
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
+    ours, theirs = both(d)
     return np.allclose(ours[~np.isnan(ours)], theirs[~np.isnan(ours)])
 
 
@@ -93,14 +98,18 @@ def is_near_zero(numbers):
 
 def have_nan_by_zeros_around(d):
     """Whether ours are nan wherever they are not the oracle's, and the program has numbers that are not finite."""
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
+    ours, theirs = both(d)
     known = ~np.isnan(ours)
     not_finite = any(not np.isfinite(numbers(t)).all() for t in tensors(d) if t.is_floating_point() and t.is_leaf)
     return not_finite and np.allclose(ours[known], theirs[known], rtol=1e-2)
 
 
-def is_tiny(numbers):
-    return (numbers != 0) & (abs(numbers) < 1e-30)
+def differ_only_where_tiny(d):
+    """Whether ours are the oracle's wherever the argument of the step is not one of the smallest numbers."""
+    ours, theirs = both(d)
+    x = abs(numbers(d.pair.oracle[d.step.arguments["x"]]))
+    known = (x == 0) | (x > 1e-30)
+    return x.shape == ours.shape and np.allclose(ours[known], theirs[known], rtol=1e-2, equal_nan=True)
 
 
 def is_one(numbers):
@@ -116,14 +125,14 @@ def overflows_in_product(d):
 
 def overflows(d):
     """Whether the oracle has infinity or nan where ours is infinite or nearly so, and the others agree."""
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
+    ours, theirs = both(d)
     huge = ~np.isfinite(theirs) & (ours > 1e38)
     return bool(huge.any()) and np.allclose(ours[~huge], theirs[~huge], equal_nan=True)
 
 
 def agree_as_bools(d):
     """Whether ours are zero where the oracle's are."""
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
+    ours, theirs = both(d)
     return np.array_equal(ours == 0, theirs == 0)
 
 
@@ -149,7 +158,7 @@ def names_an_equal(d):
     if step is None or "dim" not in step.arguments:
         return False
     x, dim = numbers(d.pair.oracle[step.arguments["x"]]), int(step.arguments["dim"])
-    places = [numbers(dict(leaves(values))[d.where]) for values in d.pair.values()]
+    places = both(d)
     found = [np.take_along_axis(x, i if i.ndim == x.ndim else np.expand_dims(i, dim), dim) for i in places]
     return np.array_equal(*found, equal_nan=True)
 
@@ -202,10 +211,31 @@ KEEP_LAYOUT -= {"torch.angle({x})", "torch.logaddexp({x}, {peer})"}  # these giv
 
 
 def is_conjugate(d):
-    """Whether what differs is a conjugate, or what a conjugate is a view of."""
+    """Whether what differs is a conjugate, or has its base."""
     variable = d.pair.oracle.get(d.where.partition("[")[0])
     marked = [t for t in tensors(d) if t.is_conj() or t.is_neg()]
-    return any(t is variable or t._base is variable for t in marked)
+    return is_tensor(variable) and any(base(t) is base(variable) for t in marked)
+
+
+def base(tensor):
+    return tensor if tensor._base is None else tensor._base
+
+
+def is_of_optimizer(d):
+    """Whether what differs lies in the memory of a parameter of an optimizer, or of its state."""
+    variables = d.pair.oracle
+    tensor = dict(leaves(variables)).get(d.where)
+    optimizers = [value for value in variables.values() if hasattr(value, "param_groups") and hasattr(value, "step")]
+    states = [list(map(dict, optimizer.state.values())) for optimizer in optimizers]
+    owned = [group["params"] for optimizer in optimizers for group in optimizer.param_groups]
+    return storage_of(tensor) in [storage_of(own) for _, own in leaves([states, owned]) if is_tensor(own)]
+
+
+def has_blank_target(d):
+    """Whether a target of a CTC loss is what stands for no label."""
+    blank = re.search(r"blank=(\d)", d.pair.text)
+    targets = [d.pair.oracle.get(step.arguments.get("x2")) for step in d.pair.steps if "CTCLoss" in step.template]
+    return any(is_tensor(t) and (t == int(blank[1] if blank else 0)).any() for t in targets)
 
 
 def overlaps_itself(tensor):
@@ -262,14 +292,25 @@ def concerns_gradients(d):
 
 def are_results_of_one_grad(d):
     """Whether the tensors that are one in one of the libraries are results of one call of ``autograd.grad``."""
-    made_by_grad = {step.target for step in d.pair.steps if "autograd.grad(" in step.template}
     names = {text.removeprefix("same as ").partition("[")[0] for text in (d.where, d.ours, d.theirs)}
-    return len(names) == 1 and names <= made_by_grad
+    return len(names) == 1 and names <= made_by_grad(d)
 
 
-def differ_in_gradients(d):
-    """Whether all that one side has and the other has not are gradients: those of a leaf that was passed on."""
-    return all(path.endswith(".grad") for path in set(d.ours) ^ set(d.theirs))
+def is_leaf_passed_on(d):
+    """Whether all that one side has and the other has not are gradients of what ``autograd.grad`` gave: of leaves."""
+    paths = set(d.ours) ^ set(d.theirs)
+    return all(path.endswith(".grad") and path.partition("[")[0] in made_by_grad(d) for path in paths)
+
+
+def made_by_grad(d):
+    """The names of the results of ``autograd.grad``."""
+    return {step.target for step in d.pair.steps if "autograd.grad(" in step.template}
+
+
+def are_gradients_of_zeros(d):
+    """Whether all that we have and the oracle has not are gradients that are zero."""
+    ours = dict(leaves(d.pair.values()[0]))
+    return all(path.endswith(".grad") and not np.count_nonzero(numbers(ours[path])) for path in d.ours)
 
 
 def outgrows(d):

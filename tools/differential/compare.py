@@ -18,7 +18,7 @@ TOLERANCE = {
 
 
 class Disagreement(NamedTuple):
-    kind: str  # exception, type, dtype, shape, values, strides, version, requires_grad, aliasing, ...
+    kind: str  # exception, type, dtype, shape, values, object, strides, version, requires_grad, aliasing, ...
     where: str  # the variable, such as "b" or "a.grad"
     ours: Any
     theirs: Any
@@ -177,7 +177,11 @@ ATTRIBUTES = {
 
 
 def numbers(tensor):
-    """The elements as a NumPy array. A copy: a look at its memory would make a tensor of PyTorch unresizable."""
+    """The elements as a NumPy array, or a number as one of no dimensions. A copy: a look at its memory would make a
+    tensor of PyTorch unresizable.
+    """
+    if not is_tensor(tensor):
+        return np.asarray(tensor)
     copy = tensor.detach().resolve_conj().resolve_neg().clone()
     if str(tensor.dtype) == "torch.bfloat16":
         return (memory(copy).astype(np.uint16).astype(np.uint32) << 16).view(np.float32)
@@ -212,11 +216,11 @@ def close(got, want, dtype):
 def compare_plain(got, want):
     """The differences of two values that are no tensors, as (kind, ours, theirs)."""
     if isinstance(want, (float, complex)) and type(got) is type(want):
-        if not close(np.asarray(got), np.asarray(want), "float32"):
+        if not close(numbers(got), numbers(want), "float32"):
             yield "values", got, want
     elif want is None or isinstance(want, (bool, int, str, list, bytes)):
         if type(got) is not type(want) or got != want:
-            yield "values", got, want
+            yield "object", got, want
     else:
         ours, theirs = (repr(v) if type(v).__name__ in NAMED else type(v).__name__ for v in (got, want))
         if ours != theirs:

@@ -152,10 +152,15 @@ class Search:
         for step in steps:
             disagreement = pair.do(step)
             if disagreement is not None:
-                return None if is_deliberate(disagreement) else disagreement
+                return None if is_deliberate(disagreement) or lacks_a_name(disagreement) else disagreement
             if pair.failed:
                 return None
         return None
+
+
+def lacks_a_name(disagreement):
+    """Whether a step that another needs was left out."""
+    return disagreement.kind == "exception" and "NameError" in disagreement.ours + disagreement.theirs
 
 
 def weight(steps):

@@ -55,7 +55,7 @@ def _dropout(input, p, train, name, feature, alpha):
     if not train or p == 0 or input._a.size == 0:
         return input
     if p == 1:
-        return mul(input, 0.0)
+        return mul(input, False)  # a zero of any dtype
     blank = _blank_mask(input, feature)
     if not _dtypes.is_inexact(input._a.dtype):
         word = _dtypes.type_word(input.dtype)

@@ -54,18 +54,7 @@ def pad(input, pad, mode="constant", value=None):
         refuse_kinds(f"pad: {mode}", input._a, "b")
         if in_use.autocast:
             input, = autocast(f"{mode}_pad{count}d", input)
-    if mode == "replicate":
-        pads = tuple([leave_one(a, b, n) for (a, b), n in zip(pads, input._a.shape)])
     return pad_edges(input, pads=pads, mode=MODES[mode], dims=count)
-
-
-def leave_one(before, after, n):
-    """Amounts limited so that cropping leaves the one element that is then repeated."""
-    if before <= -n < 0:
-        return 1 - n, n + before + after - 1
-    if after <= -n < 0:
-        return n + before + after - 1, 1 - n
-    return before, after
 
 
 def check_constant(pads, shape):
@@ -95,7 +84,8 @@ def check_edges(pads, shape, count, mode):
         raise RuntimeError(f"pad(): expected the padded dimensions and channels to be non-empty, but got {list(shape)}")
     for d in range(ndim - count, ndim):
         (before, after), n = pads[d], shape[d]
-        most = {"reflect": n - 1, "circular": n, "replicate": max(before, after)}[mode]
+        left = n + min(before, 0) + min(after, 0)  # all that goes round
+        most = {"reflect": n - 1, "circular": max(left, 0), "replicate": max(before, after)}[mode]
         if max(before, after) > most:
             raise RuntimeError(
                 f"Padding size should be less than {'or equal to ' if mode == 'circular' else ''}the corresponding "

@@ -43,9 +43,8 @@ def class_factors(k, x, target, weight):
 @multi_margin_loss.joint_vjp
 def _(g, x, target, weight, p, margin):
     slopes = multi_margin_slopes(x, target, weight, p=p, margin=margin)
-    g = reshape(g, shape=(g.shape[0], 1)) * slopes
-    own = sum_(g, axis=1, keepdims=True)
-    return g - place(own, reshape(target, shape=(-1, 1)), axis=1, shape=tuple(x.shape)), None, None
+    own = place(sum_(slopes, axis=1, keepdims=True), reshape(target, shape=(-1, 1)), axis=1, shape=tuple(x.shape))
+    return reshape(g, shape=(g.shape[0], 1)) * (slopes - own), None, None
 
 
 @op(row_major=True)

@@ -42,4 +42,4 @@ def channel_shuffle(k, x, *, groups):
     return in_rows(k, k.swapaxes(x.reshape(samples, groups, channels // groups, *spatial), 1, 2), x.shape)
 
 
-channel_shuffle.vjp(x=lambda g, x_shape, groups: channel_shuffle(g, groups=x_shape[1] // groups))
+channel_shuffle.vjp(x=lambda g, x_shape, groups: channel_shuffle(g, groups=x_shape[1] // groups or 1))

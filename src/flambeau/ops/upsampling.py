@@ -22,7 +22,8 @@ NODES = {"nearest": "Nearest{}D", "nearest-exact": "NearestExact{}D", "bilinear-
 class Taps(NamedTuple):
     """Along one dimension: element j of the result is the sum over t of weights[t, j] * x[index[t, j]].
 
-    ``weights`` None stands for ones. The arrays are read by many calls and must not be written to.
+    ``weights`` None stands for ones. Where an index is negative there is no tap. The arrays are read by many calls and
+    must not be written to.
     """
 
     index: np.ndarray  # type: ignore[assignment]  # not tuple's method
@@ -198,6 +199,6 @@ def transpose_taps(index, weights, n):
     counts = np.bincount(into, minlength=n)
     tap = np.arange(into.size) - np.repeat(np.cumsum(counts) - counts, counts)
     shape = max(counts.max(initial=0), 1), n
-    found, amounts = np.zeros(shape, np.int64), np.zeros(shape, weights.dtype)
+    found, amounts = np.full(shape, -1), np.zeros(shape, weights.dtype)
     found[tap, into], amounts[tap, into] = j, w
     return Taps(found, None if w.dtype == bool and counts.min() == shape[0] else amounts)

@@ -63,6 +63,8 @@ class LBFGS(Optimizer):
     @no_grad()
     def step(self, closure):
         """Minimises; the ``closure`` clears gradients, computes the loss, calls ``backward`` and returns the loss."""
+        if len(self.param_groups) != 1:  # some may have been added
+            raise AssertionError(f"Expected exactly one param_group, but got {len(self.param_groups)}")
         group = self.param_groups[0]
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
@@ -114,7 +116,8 @@ class Search:
         for n in range(1, self.group["max_iter"] + 1):
             self.state["n_iter"] += 1
             self.set_direction()
-            self.last_grad, self.last_loss = self.grad.clone(), self.loss
+            self.last_grad = self.grad.clone() if self.last_grad is None else self.last_grad.copy_(self.grad)
+            self.last_loss = self.loss
             is_first = self.state["n_iter"] == 1
             self.t = min(1.0, 1.0 / self.grad.abs().sum()) * self.group["lr"] if is_first else self.group["lr"]
             slope = self.grad.dot(self.d)

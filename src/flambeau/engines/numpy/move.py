@@ -89,31 +89,38 @@ def pad_constant(x, pads, value):
 
 @engine.kernel
 def pad_edges(x, pads, mode):
-    """x with margins filled from it: mirrored ("reflect"), with its edge ("edge"), or as if in a circle ("wrap")."""
-    x = x[crops(pads, x.shape)]
+    """x with margins filled from it: mirrored ("reflect"), with its edge ("edge"), or as if in a circle ("wrap").
+
+    What is cropped elsewhere is in the mirror, but not in the circle.
+    """
+    if mode == "wrap":
+        x = x[crops(pads, x.shape)]
     out = np.empty([max(a, 0) + n + max(b, 0) for (a, b), n in zip(pads, x.shape)], x.dtype)
-    out[tuple([slice(max(a, 0), max(a, 0) + n) for (a, _), n in zip(pads, x.shape)])] = x
+    out[center(pads, x.shape)] = x
     for axis, (margin, source) in margins(pads, x.shape, mode):
         lead = (slice(None),) * axis
         out[(*lead, margin)] = out[(*lead, source)]
-    return out
+    return out if mode == "wrap" else np.ascontiguousarray(out[crops(pads, out.shape)])
 
 
 @engine.kernel
 def fold_edges(g, pads, mode):
     """The transpose of pad_edges: adds the margins to where they were taken from."""
+    g = np.array(g) if mode == "wrap" else uncropped(g, pads)
     inner = [n - max(a, 0) - max(b, 0) for (a, b), n in zip(pads, g.shape)]
-    g = np.array(g)
     for axis, (margin, source) in reversed(list(margins(pads, inner, mode))):
         lead = (slice(None),) * axis
         if mode == "edge":
             g[(*lead, source)] += g[(*lead, margin)].sum(axis, keepdims=True)
         else:
             g[(*lead, source)] += g[(*lead, margin)]
-    g = g[tuple([slice(max(a, 0), max(a, 0) + n) for (a, _), n in zip(pads, inner)])]
-    if all(a >= 0 and b >= 0 for a, b in pads):
-        return g
-    out = np.zeros([n - min(a, 0) - min(b, 0) for (a, b), n in zip(pads, inner)], g.dtype)
+    g = g[center(pads, inner)]
+    return uncropped(g, pads) if mode == "wrap" else g
+
+
+def uncropped(g, pads):
+    """A copy with zeros where negative amounts cropped."""
+    out = np.zeros([n - min(a, 0) - min(b, 0) for (a, b), n in zip(pads, g.shape)], g.dtype)
     out[crops(pads, out.shape)] = g
     return out
 
@@ -121,6 +128,11 @@ def fold_edges(g, pads, mode):
 def crops(pads, shape):
     """What negative amounts leave over."""
     return tuple([slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pads, shape)])
+
+
+def center(pads, shape):
+    """What is between the margins."""
+    return tuple([slice(max(a, 0), max(a, 0) + n) for (a, _), n in zip(pads, shape)])
 
 
 def margins(pads, inner, mode):

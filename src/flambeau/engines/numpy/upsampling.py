@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import NUMPY as engine
 
 MANY = 8  # taps from which they are taken all at once
@@ -32,11 +34,16 @@ def resample_axis(x, index, weights, axis):
     """Along one dimension; index and weights are (taps, size of the result)."""
     weights = weights.reshape(*weights.shape, *[1] * (x.ndim - axis - 1))
     if len(index) > MANY:
-        return (x.take(index, axis) * weights).sum(axis, dtype=x.dtype)
-    total = x.take(index[0], axis)
-    total *= weights[0]
+        return taken(x, index, weights, axis).sum(axis, dtype=x.dtype)
+    total = taken(x, index[0], weights[0], axis)
     for i, w in zip(index[1:], weights[1:], strict=True):
-        piece = x.take(i, axis)
-        piece *= w
-        total += piece
+        total += taken(x, i, w, axis)
     return total
+
+
+def taken(x, index, weights, axis):
+    """Elements times their weights; zero where an index is negative, whatever x has."""
+    found = x.take(np.maximum(index, 0), axis)
+    found *= weights
+    found[(slice(None),) * axis + (index < 0,)] = 0
+    return found

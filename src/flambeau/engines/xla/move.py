@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from ..numpy.move import crops
 from . import engine
 
 
@@ -23,8 +24,10 @@ def pad_constant(x, pads, value):
 
 @engine.kernel
 def pad_edges(x, pads, mode):
-    x = x[tuple([slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pads, x.shape)])]
-    return jnp.pad(x, [(max(a, 0), max(b, 0)) for a, b in pads], mode=mode)
+    if mode == "wrap":
+        x = x[crops(pads, x.shape)]
+    out = jnp.pad(x, [(max(a, 0), max(b, 0)) for a, b in pads], mode=mode)
+    return out if mode == "wrap" else out[crops(pads, out.shape)]
 
 
 @engine.kernel

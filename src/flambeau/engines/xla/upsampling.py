@@ -17,7 +17,8 @@ def resample(x, tables):
 
 
 def resample_axis(x, index, weights, axis):
-    x = jnp.take(x, index, axis)
+    x = jnp.take(x, jnp.maximum(index, 0), axis)
     if weights is not None:
-        x = x * weights.astype(x.dtype).reshape(*weights.shape, *[1] * (x.ndim - axis - 2))
+        index, weights = [taps.reshape(*taps.shape, *[1] * (x.ndim - axis - 2)) for taps in (index, weights)]
+        x = jnp.where(index < 0, 0, x * weights.astype(x.dtype))
     return x.sum(axis, dtype=x.dtype)

@@ -80,6 +80,7 @@ def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_paddi
 
 def conv_tbc(input, weight, bias, pad=0):
     """``conv1d`` of sequences ``(T, B, C)`` with ``weight`` ``(K, C, O)``."""
+    bias = bias.to(input.dtype) if isinstance(bias, Tensor) else bias  # of any dtype
     out = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
     return out.permute(2, 0, 1).contiguous()
 

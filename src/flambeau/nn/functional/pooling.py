@@ -332,7 +332,9 @@ def _lp_pool(mean_of, largest_of, input, norm_type, kernel_size, stride, ceil_mo
     if math.isinf(power):  # the limit: the largest magnitude, or the smallest
         sense = math.copysign(1.0, power)
         return largest_of(input.abs() * sense, kernel_size, stride, 0, 1, ceil_mode) * sense
-    mean = mean_of(input.pow(power), kernel_size, stride, 0, ceil_mode)
+    if n == 1 and isinstance(kernel_size, (tuple, list)):
+        raise TypeError(f"lp_pool1d(): argument 'kernel_size' must be int, not {type(kernel_size).__name__}")
+    mean = mean_of(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     count = 1
     for k in per_dim(kernel_size, n, f"lp_pool{n}d", "kernel_size"):
         count *= k
@@ -341,8 +343,6 @@ def _lp_pool(mean_of, largest_of, input, norm_type, kernel_size, stride, ceil_mo
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window of sequences."""
-    if isinstance(kernel_size, (tuple, list)):
-        raise TypeError(f"lp_pool1d(): argument 'kernel_size' must be int, not {type(kernel_size).__name__}")
     return _lp_pool(avg_pool1d, max_pool1d, input, norm_type, kernel_size, stride, ceil_mode, 1)
 
 

@@ -37,7 +37,6 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         if label_smoothing < 0.0 or label_smoothing > 1.0:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         super().__init__(weight=weight, reduction=reduction)
-        self.in_features = in_features
         self.num_classes = num_classes
         self.out_features = tuple(out_features)
         self.ignore_index = ignore_index
@@ -50,14 +49,14 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         weight, bias = self.linear.weight, self.linear.bias
         shape = self.num_classes, *self.out_features
         return F.linear_cross_entropy(
-            input, weight.reshape(*shape, self.in_features), target,
+            input, weight.reshape(*shape, self.linear.in_features), target,
             linear_bias=None if bias is None else bias.reshape(shape), weight=self.weight, reduction=self.reduction,
             ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options,
         )
 
     def extra_repr(self):
         return (
-            f"in_features={self.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
             f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
             f"label_smoothing={self.label_smoothing}, options={self.options}"
         )
