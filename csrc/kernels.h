@@ -36,7 +36,7 @@ typedef struct {
 /* Each ends with a row without a name. */
 extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], NORM_ACT_ROWS[], POINTWISE_ROWS[],
     FINISH_ROWS[], DIVIDE_ROWS[], SCATTER_ROWS[], RANDOM_ROWS[], CONVERT_ROWS[], SELECT_ROWS[], OPTIM_ROWS[],
-    POOL_ROWS[], RESAMPLE_ROWS[], PRODUCT_ROWS[], CONV_ROWS[], RNN_ROWS[], ATTENTION_ROWS[], LOSS_ROWS[],
+    POOL_ROWS[], RESAMPLE_ROWS[], PRODUCT_ROWS[], CONV_ROWS[], RNN_ROWS[], ATTENTION_ROWS[], LOSS_ROWS[], CTC_ROWS[],
     SHAPE_ROWS[], ARITHMETIC_ROWS[];
 
 #define DECLINE Py_RETURN_NOTIMPLEMENTED
@@ -106,6 +106,20 @@ static inline PyObject *declined_or_failed(void)
         return NULL;
     }
     DECLINE;
+}
+
+/* A kernel whose first array, `x`, may lie in memory as it likes, as gradients do. */
+typedef PyObject *(*OnFirst)(PyArrayObject *x, PyObject *const *arguments);
+
+static inline PyObject *on_first_in_rows(PyObject *const *arguments, OnFirst function)
+{
+    PyArrayObject *x = in_rows(arguments[0]);
+    if (x == NULL) {
+        return declined_or_failed();
+    }
+    PyObject *result = function(x, arguments);
+    Py_DECREF(x);
+    return result;
 }
 
 /* The integer in `x` into `*value`; false, without an error, if there is none or if it is too large. */

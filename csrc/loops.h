@@ -144,6 +144,21 @@ typedef struct {
 typedef enum { BILINEAR, NEAREST, BICUBIC } GridMode;
 typedef enum { ZEROS, BORDER, REFLECTION } GridPadding;
 
+/* The alignments of labels, a row for each sample, with log-probabilities (times, samples, classes). `loop` does one sample,
+ * in its part of `scratch`. */
+typedef struct Ctc Ctc;
+typedef void (*CtcLoop)(const Ctc *c, ptrdiff_t sample, void *scratch);
+
+struct Ctc {
+    ptrdiff_t times, samples, classes, states, blank;
+    const int64_t *labels, *durations, *lengths;
+    const void *scores;
+    void *alphas, *loss, *gradient;
+    CtcLoop loop;
+    char *scratch;
+    size_t scratch_each;
+};
+
 /* The corners of places that a grid of shape (samples, places, dims) names: see loops/resample.h. */
 typedef struct {
     const void *grid;
@@ -291,6 +306,7 @@ typedef struct {
     void (*dot_places)(const void *g, const void *x, void *out, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels,
                        ptrdiff_t n);
     void (*grid_corners)(const Grid *grid, ptrdiff_t sample, ptrdiff_t place);
+    CtcLoop ctc_forward, ctc_backward; /* see loops/ctc.h */
     /* see loops/conv.h and loops/depthwise.h */
     ptrdiff_t tile_rows, tile_columns;
     void (*pack_weights)(const TapSums *s, ptrdiff_t tile);

@@ -197,39 +197,26 @@ static PyObject *grid_corners(PyObject *const *arguments)
     return wanted ? Py_BuildValue("NNN", index, weights, slopes) : Py_BuildValue("NNO", index, weights, Py_None);
 }
 
-/* ---- the first array of each may lie in memory as it likes, as gradients do */
-
-typedef PyObject *(*OnRows)(PyArrayObject *x, PyObject *const *arguments);
-
-static PyObject *on_rows(PyObject *const *arguments, OnRows function)
-{
-    PyArrayObject *x = in_rows(arguments[0]);
-    if (x == NULL) {
-        return declined_or_failed();
-    }
-    PyObject *result = function(x, arguments);
-    Py_DECREF(x);
-    return result;
-}
+/* ---- the kernels */
 
 static PyObject *resample_axis(PyObject *const *arguments)
 {
-    return on_rows(arguments, resampled);
+    return on_first_in_rows(arguments, resampled);
 }
 
 static PyObject *sum_places(PyObject *const *arguments)
 {
-    return on_rows(arguments, summed);
+    return on_first_in_rows(arguments, summed);
 }
 
 static PyObject *spread_places(PyObject *const *arguments)
 {
-    return on_rows(arguments, spread);
+    return on_first_in_rows(arguments, spread);
 }
 
 static PyObject *dot_places(PyObject *const *arguments)
 {
-    return on_rows(arguments, multiplied);
+    return on_first_in_rows(arguments, multiplied);
 }
 
 const Row RESAMPLE_ROWS[] = {

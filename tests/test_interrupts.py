@@ -14,9 +14,11 @@ def handlers():
 
 @pytest.fixture(autouse=True)
 def _same_handlers():
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
     before = handlers()
     yield
     assert handlers() == before
+    signal.signal(signal.SIGINT, inherited)
 
 
 def test_an_interrupt_arrives_when_the_block_is_left():

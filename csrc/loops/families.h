@@ -38,6 +38,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "attention.h"
 #include "pool.h"
 #include "resample.h"
+#include "ctc.h"
 #include "transpose.h"
 #include "conv.h"
 #include "conv_lanes.h"
@@ -69,6 +70,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(max_boxes), NAME(mean_boxes), NAME(spread_boxes), \
     NAME(max_windows), NAME(sum_windows), NAME(spread_windows), \
     NAME(resample), NAME(sum_places), NAME(spread_places), NAME(dot_places), NAME(grid_corners), \
+    NAME(ctc_forward), NAME(ctc_backward), \
     TILE_ROWS, 2 * LANES, NAME(pack_weights), NAME(sum_panels), \
     NAME(stage_row), NAME(pack_lanes), NAME(sum_lanes), NAME(pack_results), NAME(sum_weights), \
     NAME(collect_weights), NAME(plane_forward), NAME(plane_input), NAME(plane_weight), \

@@ -91,3 +91,19 @@ def test_targets_out_of_bounds_are_for_ops_to_refuse(wrong):
     assert NUMPY.nll_of_rows_pull(np.ones((), np.float32), target, -100, "mean", 3) is None
     with pytest.raises(IndexError):
         functional.nll_loss(wrap(x), wrap(target))
+
+
+@needs_native
+@given(st.integers(1, 9), st.integers(1, 3), st.integers(2, 6), st.integers(0, 20), st.sampled_from(FLOATS), st.data())
+@settings(max_examples=120, deadline=None)
+def test_alignments_of_labels(times, samples, classes, most, dtype, data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    blank, most = data.draw(st.integers(0, classes - 1)), most if times > 4 else most % 3
+    labels = rng.integers(0, classes, (samples, most))
+    durations, lengths = (rng.integers(0, n + 1, samples).tolist() for n in (times, most))
+    x = rng.standard_normal((samples, times, classes)) * data.draw(st.sampled_from([1, 30]))
+    if data.draw(st.booleans()):
+        x -= np.log(np.exp(x).sum(2, keepdims=True))
+    x[rng.random(x.shape) < data.draw(st.sampled_from([0, 0.02]))] = -np.inf
+    agree(*both(["ctc_forward", "ctc_backward"], lambda x: functional.ctc_loss(
+        x.transpose(0, 1), wrap(labels), durations, lengths, blank, "none"), x.astype(dtype)), dtype)
