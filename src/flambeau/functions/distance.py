@@ -188,7 +188,7 @@ def _length(difference, p, axis):
     return sum_(pw.clamp_max(pw.ceil(pw.abs_(difference)), 1), axis=axis, keepdims=False)
 
 
-# ---- comparisons that answer with a Python bool
+# ---- comparisons that return a Python bool
 
 
 def equal(input, other):

@@ -29,7 +29,7 @@ ELSEWHERE = "Cannot pack a tensor for DLPack device {device}: it is on {own}. Mo
 
 
 class DLDeviceType(enum.IntEnum):
-    """The kinds of devices, as DLPack numbers them."""
+    """DLPack's device types."""
 
     kDLCPU = 1
     kDLCUDA = 2

@@ -2,7 +2,7 @@
 
 An equation is parsed into a list of labels per operand and one for the output. A label is a letter, or ``("...", i)``
 for the i-th dimension, counted from the end, that an ellipsis covers. Operands are contracted pairwise, from left to
-right; each contraction is one (batched) product of matrices, so gradients need no formula of their own.
+right; each contraction is one (batched) matrix product, so no separate gradient is needed.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ def store(x, key, value):
 
 
 def number(value, t):
-    """A number to be stored in `t`; TypeError for anything else."""
+    """A number to store in `t`; raises TypeError for other values."""
     if isinstance(value, np.integer):
         value = int(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:

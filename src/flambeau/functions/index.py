@@ -61,7 +61,7 @@ def need_vector(index, name):
 
 
 def need_in_range(index, size):
-    """Raises IndexError unless all indices lie in [0, size)."""
+    """Raises IndexError unless all indices are in [0, size)."""
     if index._a.size and index.device is not META:
         lowest, highest = index._a.min(), index._a.max()
         demand(lowest >= 0, lowest, lambda got: IndexError(OUT_OF_SELF.format(index=got, size=size)))

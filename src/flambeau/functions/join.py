@@ -172,7 +172,7 @@ def block_diag(*tensors):
     return ops.block_diag(*[x if x._a.ndim == 2 else reshape_to(x, (1, x._a.size)) for x in tensors])
 
 
-# ---- at least so many dimensions
+# ---- a minimal number of dimensions
 
 
 def atleast(tensors, name, raise_ndim):

@@ -21,7 +21,7 @@ from ._determinism import determinism, fill_uninitialized
 NO_SPARSE = "{name}(): layout {layout} is not supported, only torch.strided; leave the layout argument out"
 
 
-# ---- what all factories share
+# ---- helpers
 
 
 def create(name, make, shape, dtype, layout, device, requires_grad, *value, strides=None):

@@ -36,7 +36,7 @@ threshold.vjp(x=threshold_slope)
 
 @op(node="ThresholdBackwardBackward0")
 def threshold_pull(k, g, x, *, threshold):
-    """g where x is above the threshold; a NaN lets the gradient through."""
+    """g where x is above the threshold; NaNs pass the gradient."""
     return k.threshold_pull(g, x, threshold)
 
 
@@ -80,7 +80,7 @@ leaky_relu_pull.vjp(g=lambda h, x, slope: leaky_relu_pull(h, x, slope=slope))
 
 @op(opmath=True, node="RreluWithNoiseBackward0", refuses="bic", piecewise_linear=True)
 def rrelu_eval(k, x, *, slope):
-    """The randomised leaky ReLU with its mean slope."""
+    """The randomized leaky ReLU with its mean slope."""
     return k.leaky_relu(x, slope)
 
 
@@ -138,7 +138,7 @@ def celu(k, x, *, alpha):
 celu.vjp(x=lambda g, x, alpha: elu_pull(g, x, alpha=alpha, scale=1.0, input_scale=1.0 / alpha))
 
 
-# ---- methods that overwrite their input: the gradient is taken of the result
+# ---- in-place methods: the gradient is computed from the result
 
 
 NO_INVERSE = (
@@ -148,14 +148,14 @@ NO_INVERSE = (
 
 
 def invertible(slope, name):
-    """The slope of an activation below zero, whose result has the sign of the input."""
+    """Checks the negative slope of an activation, whose result must have the sign of the input."""
     if slope < 0:
         raise RuntimeError(NO_INVERSE.format(name=name))
     return slope
 
 
 def overwriting(function, node, gradient):
-    """The op of a method: the forward of `function`, but a node of its own, whose gradient may be one of ``out``."""
+    """The op of an in-place method: the forward of `function`, but a separate node, whose gradient may use ``out``."""
     spec = function.spec
     twin = op(spec.forward, name=spec.name + "_in_place", node=node, opmath=True, refuses=spec.refuses,
               piecewise_linear=spec.piecewise_linear)
@@ -193,7 +193,7 @@ elu_pull_of_result.vjp(
 
 @op(opmath=True, refuses="bic")
 def gelu(k, x):
-    """x times the normal distribution function of x."""
+    """x times the normal CDF of x."""
     return k.gelu(x)
 
 
@@ -202,7 +202,7 @@ gelu.vjp(x=lambda g, x: gelu_pull(g, x))
 
 @op(opmath=True, node="GeluBackwardBackward0")
 def gelu_pull(k, g, x):
-    """g times the distribution function of x and x times its density."""
+    """g times the derivative of ``gelu``: the CDF of x plus x times its density."""
     return k.gelu_pull(g, x)
 
 
@@ -214,7 +214,7 @@ gelu_pull.vjp(
 
 @op(opmath=True, node="GeluBackward0", refuses="bic")
 def gelu_tanh(k, x):
-    """``gelu`` by way of tanh."""
+    """The tanh approximation of ``gelu``."""
     return k.gelu_tanh(x)
 
 
@@ -350,7 +350,7 @@ hardswish_pull.vjp(g=lambda h, x: hardswish_pull(h, x), x=lambda h, g, x: keep(h
 
 @op(opmath=True, refuses="bic", piecewise_linear=True)
 def softshrink(k, x, *, lambd, edge):
-    """Each element moved towards 0 by `lambd`; the gradient begins at `edge`, which is `lambd` but for its rounding."""
+    """Each element shrunk towards 0 by `lambd`; the gradient begins at `edge`, which is `lambd` up to rounding."""
     return k.softshrink(x, lambd)
 
 

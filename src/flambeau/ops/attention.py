@@ -1,6 +1,6 @@
-"""Attention: one op for all of it, whose gradient computes the weights anew instead of keeping them.
+"""Attention as one op, whose gradient recomputes the weights instead of saving them.
 
-The weights have a row for each query and a column for each key. What backward keeps has the size of the inputs, as in
+The weights have a row for each query and a column for each key. Saved values have the size of the inputs, as in
 PyTorch's fused kernels.
 """
 
@@ -19,9 +19,9 @@ from .softmax import softmax_pull
 
 @op(opmath=True, row_major=True)
 def masked_softmax(k, x, mask, *, causal):
-    """The softmax over the last dimension of what the mask lets through; zeros where that is nothing.
+    """The masked softmax over the last dimension; zeros for fully masked rows.
 
-    A mask of bools is true where it lets through, one of floats is added; `causal` lets through the lower triangle.
+    Boolean masks are True for positions to keep, float masks are added; `causal` keeps the lower triangle.
     """
     if causal:
         mask = k.tril(k.ones_like(x, dtype=bool, shape=x.shape[-2:]), 0)
@@ -38,12 +38,12 @@ masked_softmax.vjp(
 
 
 def weights_of(query, key, mask, scale, causal):
-    """How much each query looks at each key."""
+    """The attention weights."""
     return masked_softmax(product(query * scale, mT(key)), mask, causal=causal)
 
 
 def attention_node(query_shape, value_shape, dropped):
-    """PyTorch's fused kernel takes batches of heads of one size, without dropout."""
+    """The node name: PyTorch's fused kernel supports batches of heads of one size, without dropout."""
     if len(query_shape) == 2:
         return "MmBackward0"
     fused = len(query_shape) == 4 and query_shape[-1] == value_shape[-1] and dropped is None
@@ -52,9 +52,9 @@ def attention_node(query_shape, value_shape, dropped):
 
 @op(opmath=True, row_major=True, node=attention_node, product=True, constants="mask dropped")
 def attention(k, query, key, value, mask, dropped, *, scale, causal):
-    """The values averaged by how well their keys match the query.
+    """Scaled dot-product attention.
 
-    `dropped` holds the factors of dropout for the weights, or the key of them. It and the mask may be None.
+    `dropped` has the dropout factors of the weights, or their random key. It and the mask may be None.
     """
     fused = k.fused_attention(query, key, value, mask, dropped, scale, causal)
     if fused is not None:
@@ -65,7 +65,7 @@ def attention(k, query, key, value, mask, dropped, *, scale, causal):
 
 @op
 def dropout_factors(k, key, *, shape):
-    """The factors that an engine's kernel draws by a key."""
+    """The dropout factors that an engine's kernel draws with a key."""
     return k.dropout_factors(key, shape)
 
 
@@ -99,7 +99,7 @@ def _(g, query, key, value, mask, dropped, scale, causal, needs):
 
 @op(view=True, node="ViewBackward0")
 def split_heads(k, x, *, parts, heads):
-    """``(L, N, parts * E)`` as so many views ``(N, heads, L, E / heads)``: queries, keys and values, say."""
+    """Splits ``(L, N, parts * E)`` into `parts` views ``(N, heads, L, E / heads)``: queries, keys and values."""
     length, batch, width = x.shape
     x = k.reshape_view(x, (length, batch, parts, heads, width // (parts * heads)))
     return tuple([x[:, :, i].transpose((1, 2, 0, 3)) for i in range(parts)])

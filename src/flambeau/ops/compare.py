@@ -1,4 +1,4 @@
-"""Comparisons, tests, logic and bits, element by element: none has a gradient."""
+"""Elementwise comparisons, predicates, logic and bit operations, without gradients."""
 
 from __future__ import annotations
 

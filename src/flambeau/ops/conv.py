@@ -2,7 +2,7 @@
 
 Three bilinear maps, each the transpose of the others: input and weight give the result; a gradient of the result and
 the weight give that of the input (this is also the forward of a transposed convolution); input and gradient give that
-of the weight. The gradient of each is made of the other two, so they can be differentiated as often as one likes.
+of the weight. The gradient of each consists of the other two, so they can be differentiated any number of times.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ to_copy.vjp(x=lambda g: g)
 
 @op(node="ToCopyBackward0")
 def move(k, x, *, device, origin):
-    """x, which is on the device `origin`, on another one; ``to_device`` is how it is called."""
+    """Copies x from the device `origin` to another one; called by ``to_device``."""
     return transfer(x, device)
 
 
@@ -28,7 +28,7 @@ move.vjp(x=lambda g, origin: to_device(g, device=origin))
 
 
 def to_device(x, *, device):
-    """A tensor or an array on another device."""
+    """Copies a tensor or an array to another device."""
     if not isinstance(x, Tensor):
         return transfer(x, device)
     out = wrap(transfer(x._a, device), device)
@@ -38,11 +38,11 @@ def to_device(x, *, device):
 
 
 def transfer(array, device):
-    """The elements of an array in the memory of another device; the meta device wants none."""
+    """Copies an array to another device; the meta device needs no elements."""
     engine = engine_on(device)
     if device.type == "meta":
         return engine.create(None, array.shape, array.dtype, device)
-    if is_traced(array):  # where it is, is up to the program
+    if is_traced(array):  # its device is determined by the program
         modes.tracer.enter_device(device)
         return engine_of(array).copy(array)
     return engine.from_host(on_host(array, "to()"), device)
@@ -59,7 +59,7 @@ clone_as.vjp(x=lambda g: g)
 
 @op(node="CopyBackwards", row_major=True)
 def copy_over(k, x, src):
-    """`src` in the shape and dtype of `x`: what stands in `x` after ``x.copy_(src)``."""
+    """`src` in the shape and dtype of `x`: the value of `x` after ``x.copy_(src)``."""
     return k.copy_as(k.broadcast_to(src, x.shape), x.dtype)
 
 
@@ -68,7 +68,7 @@ copy_over.vjp(x=lambda g: zeros_like(g), src=lambda g: g)
 
 @op(node="CopyBackwards")
 def copy_in_layout(k, like, x):
-    """A copy of `x` that lies in memory as `like` does."""
+    """A copy of `x` with the memory layout of `like`."""
     return k.copy_like(x, like)
 
 
@@ -93,7 +93,7 @@ def _fill_from(k, x, value):
     return k.copy_as(k.broadcast_to(value, x.shape), x.dtype)
 
 
-# Twice each: PyTorch's nodes tell the in-place form by another number.
+# Twice each: PyTorch numbers the nodes of in-place variants differently.
 fill = op(_fill, name="fill", node="FillBackward0")
 fill_in_place = op(_fill, name="fill_in_place", node="FillBackward2")
 fill_from = op(_fill_from, name="fill_from", node="FillBackward1", row_major=True)

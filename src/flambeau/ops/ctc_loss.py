@@ -1,4 +1,4 @@
-"""The loss of connectionist temporal classification. The loop over time is inside the kernels."""
+"""Connectionist temporal classification loss. The loop over time is in the kernels."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ square.vjp(x=lambda g, x: g * (2 * cj(x)))
 
 @op(promote="common", node="PowBackward0", check=numbers_fit)
 def pow_scalar(k, x, y):
-    """x to the power of a Python number: the usual ones, with what infinities and zeros give there, by other means."""
+    """x to the power of a Python number, with shortcuts for common exponents that preserve infinities and zeros."""
     y = y.item() if isinstance(y, (ndarray, generic)) and not y.ndim else y
     way = USUAL_POWERS.get(y) if type(y) in (int, float, complex) and x.dtype.kind in "fc" else None
     if way is not None:
@@ -164,13 +164,13 @@ logaddexp2.vjp(x=lambda g, x, y: g / (1 + exp2(y - x)), y=lambda g, x, y: g / (1
 
 @op(promote="float", refuses="c")
 def xlogy(k, x, y):
-    """x * log(y), and 0 where x is 0 unless y is nan."""
+    """x * log(y), and 0 where x is 0 unless y is NaN."""
     x, y = as_arrays(k, x, y)
     return k.where(y != y, y, k.where(x == 0, 0, x * k.log(y)))
 
 
 def as_arrays(k, x, y):
-    """Two operands of which one may be a number, as arrays of one dtype."""
+    """Two operands, one of which may be a number, as arrays of one dtype."""
     return k.asarray(x, getattr(y, "dtype", None)), k.asarray(y, getattr(x, "dtype", None))
 
 
@@ -187,7 +187,7 @@ sigmoid.vjp(x=lambda g, out: g * cj(out * (1 - out)))
 @op(promote="float", refuses="c")
 def logit(k, x, *, eps):
     if eps is not None:
-        x = k.where(x < eps, eps, k.where(x > 1 - eps, 1 - eps, x))  # eps may be above a half, or nan
+        x = k.where(x < eps, eps, k.where(x > 1 - eps, 1 - eps, x))  # eps may be above one half, or NaN
     return k.log(x / (1 - x))
 
 

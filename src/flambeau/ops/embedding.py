@@ -1,4 +1,4 @@
-"""Rows of a table by index."""
+"""Embedding lookup."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPARSE_FREQUENCY = (
 
 @op(row_major=True, constants="index")
 def embedding(k, weight, index, *, padding, by_frequency, sparse):
-    """The rows of `weight` at `index`; what the settings do is done to the gradient."""
+    """The rows of `weight` at `index`; the settings affect the gradient only."""
     return k.index_select(weight, index.reshape(-1), 0).reshape(*index.shape, *weight.shape[1:])
 
 
@@ -22,7 +22,7 @@ def embedding(k, weight, index, *, padding, by_frequency, sparse):
 def _(g, index, weight_shape, padding, by_frequency, sparse):
     if sparse and by_frequency:
         raise RuntimeError(SPARSE_FREQUENCY)
-    if sparse and not modes.tracer.active:  # programs return arrays, and their shapes depend on no elements
+    if sparse and not modes.tracer.active:  # programs return arrays, whose shapes cannot depend on elements
         return sparse_rows(g, index, padding=padding, shape=tuple(weight_shape)), None
     if padding is not None or by_frequency:
         factors = row_factors(
@@ -34,7 +34,7 @@ def _(g, index, weight_shape, padding, by_frequency, sparse):
 
 @op(row_major=True)
 def row_factors(k, index, *, rows, padding, by_frequency, dtype):
-    """How much of its gradient each looked-up row gets: none for the padding, less for those that come often."""
+    """The gradient scale of each looked-up row: 0 for padding, and optionally one over its frequency."""
     factors = k.ones(index.shape, dtype) if padding is None else (index != padding).astype(dtype)
     if by_frequency:
         flat = index.reshape(-1)
@@ -45,7 +45,7 @@ def row_factors(k, index, *, rows, padding, by_frequency, dtype):
 
 @op(node="EmbeddingDenseBackward0", opmath=True, row_major=True)
 def unembedding(k, g, index, *, shape):
-    """Zeros of `shape` to whose rows at `index` those of g are added."""
+    """Zeros of `shape`, with the rows of g added at `index`."""
     return k.unindex(g.reshape(-1, *shape[1:]), (index.reshape(-1),), (0,), shape)
 
 

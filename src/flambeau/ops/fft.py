@@ -1,7 +1,7 @@
 """Discrete Fourier transforms.
 
 Each transform's adjoint is the opposite transform under the dual normalization: what one leaves unscaled, the other
-scales. The one-sided transforms drop (or take for granted) the conjugate half, which weighs the elements in the middle.
+scales. The one-sided transforms drop (or imply) the conjugate half, so middle elements are weighted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def c2c_node(x, axes, inverse):
 
 @op(name="fft_c2c", node=c2c_node)
 def c2c(k, x, *, axes, inverse, norm):
-    """A transform over all frequencies; a real x counts as complex."""
+    """A transform over all frequencies; a real x is treated as complex."""
     if not axes:
         return k.cast(x, k.result_type(x.dtype, k.complex64))
     return (k.fft.ifftn if inverse else k.fft.fftn)(x, axes=axes, norm=norm)
@@ -31,7 +31,7 @@ c2c.vjp(x=lambda g, axes, inverse, norm: c2c(g, axes=axes, inverse=not inverse, 
 
 @op(name="fft_r2c", node="FftR2CBackward0", row_major=True)
 def r2c(k, x, *, axis, norm):
-    """A real signal to its frequencies from zero up."""
+    """The nonnegative frequencies of a real signal."""
     return k.fft.rfft(x, axis=axis, norm=norm)
 
 
@@ -43,7 +43,7 @@ r2c.vjp(
 
 @op(name="fft_c2r", node="FftC2RBackward0", row_major=True)
 def c2r(k, x, *, n, axis, norm):
-    """Frequencies from zero up to the real signal of length n that has them."""
+    """The real signal of length n with these nonnegative frequencies."""
     return k.fft.irfft(x, n=n, axis=axis, norm=norm)
 
 

@@ -1,4 +1,4 @@
-"""The windows of images as columns of a matrix, and back: each is the transpose of the other."""
+"""im2col and col2im: sliding windows of images as columns, and the transpose."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from ._op import op
 
 @op(node="Im2ColBackward0", row_major=True)
 def im2col(k, x, *, kernel, dilation, padding, stride):
-    """(samples, channels * kernel, windows) of (samples, channels, height, width)."""
+    """Maps (samples, channels, height, width) to (samples, channels * kernel, windows)."""
     return k.im2col(x, kernel, dilation, padding, stride)
 
 
 @op(node="Col2ImBackward0", opmath=True, row_major=True)
 def col2im(k, columns, *, sizes, kernel, dilation, padding, stride):
-    """The images of the spatial sizes `sizes` that the columns add up to."""
+    """Sums columns into images of the spatial sizes `sizes`."""
     return k.col2im(columns, sizes, kernel, dilation, padding, stride)
 
 

@@ -1,7 +1,7 @@
-"""Images read at given places, and the places that an affine map leads to.
+"""Grid sampling: images sampled at points, and affine grids of points.
 
-A place in an image is a coordinate for each dimension, from -1 at one edge to 1 at the other. What is read there is a
-weighted sum of the neighbours; for each dimension these are *taps*: an index, a weight, and the slope of the weight.
+A point in an image has a coordinate for each dimension, from -1 at one edge to 1 at the other. Its value is a weighted
+sum of the neighbours; for each dimension these are *taps*: an index, a weight, and the derivative of the weight.
 The vjp is written in ops, so that it can be differentiated again.
 """
 
@@ -26,11 +26,11 @@ from .reduce import sum_
 from .shape import basic_index, reshape
 from .upsampling import cubic_weights
 
-OUTSIDE = -(2**31)  # the index of no element: indices of which it is a part are negative
+OUTSIDE = -(2**31)  # marks a missing element: combined indices that include it are negative
 
 
 class Tap(NamedTuple):
-    """One neighbour along one dimension, for every place."""
+    """One neighbour along one dimension, for every point."""
 
     index: Any
     weight: Any
@@ -44,19 +44,19 @@ class Tap(NamedTuple):
 
 @op(node="GridSamplerBackward0", row_major=True)
 def sum_places(k, x, weights, index):
-    """The elements of x at the places, times their weights, added up over the taps."""
+    """The weighted sum over the taps of the elements of x at the points."""
     return k.sum_places(x, index, weights)
 
 
 @op(node="GridSamplerBackward0", row_major=True)
 def spread_places(k, g, weights, index, *, size):
-    """Zeros to which g is added at the places, times the weights."""
+    """Zeros, with g times the weights added at the points."""
     return k.spread_places(g, index, weights, size)
 
 
 @op(node="GridSamplerBackward0", row_major=True)
 def dot_places(k, g, x, index):
-    """The products of g and the elements of x at the places, added up over the channels."""
+    """The products of g and the elements of x at the points, summed over the channels."""
     return k.dot_places(g, x, index)
 
 
@@ -79,7 +79,7 @@ dot_places.vjp(
 
 @op(row_major=True)
 def confine(k, at, *, n, padding, align):
-    """(coordinates brought between 0 and n - 1, their slope). A coordinate that is no number becomes 0."""
+    """(coordinates clamped to [0, n - 1], their derivative). NaN becomes 0."""
     slope = k.ones(at.shape, at.dtype)
     if padding == "reflection":
         at, slope = reflect(k, at, n, align)
@@ -117,7 +117,7 @@ def tap_places(k, low, *, offset, n, padding, align):
 
 
 def scale_of(n, align):
-    """How many elements a coordinate leads on for each unit."""
+    """The number of elements per unit of a coordinate."""
     return (n - 1) / 2 if align else n / 2
 
 
@@ -168,8 +168,8 @@ def all_taps(grid, spatial, mode, padding, align):
 
 
 def corners(grid, spatial, mode, padding, align, with_slopes=False):
-    """(flat indices, weights, slopes of the weights by the coordinate of each dimension, if they are asked for) of the
-    corners of each place: a tap from every dimension each."""
+    """(flat indices, weights, derivatives of the weights by each coordinate if requested) of the corners of each point:
+    combinations of a tap from every dimension."""
     if not isinstance(grid, Tensor):
         found = engine_of(grid).grid_corners(grid, tuple(spatial), mode, padding, align, with_slopes)
         if found is not None:
@@ -217,7 +217,7 @@ def _(g, x, grid, mode, padding, align, needs):
 
 
 def slopes(combinations, d):
-    """How much the weight of each corner changes with the coordinate of dimension d."""
+    """The derivative of each corner's weight by the coordinate of dimension d."""
     return stack(*[
         product([t.slope if d == e else t.weight for e, t in enumerate(taps)]) for taps in combinations
     ], axis=1)
@@ -248,7 +248,7 @@ def centers(n, align):
 
 @op(opmath=True, row_major=True)
 def affine_grid_generator(k, theta, *, spatial, align):
-    """The places that the maps `theta` (samples, dimensions, dimensions + 1) lead the elements to."""
+    """The points that the maps `theta` (samples, dimensions, dimensions + 1) send the elements to."""
     base = base_grid(spatial, align, theta.dtype)
     return k.matmul(base, k.swapaxes(theta, 1, 2)).reshape(theta.shape[0], *spatial, len(spatial))
 

@@ -1,7 +1,7 @@
 """Ops that read and write elements by index or by mask.
 
-Those that change ``x`` have a setting ``into``: the in-place forms set it, and the kernel writes into x's memory. None
-of their gradients needs the elements of x, so nothing has to be copied first.
+Those that modify ``x`` have a setting ``into``: with it, the kernel writes into x's memory, for the in-place variants.
+Their gradients do not need the elements of x, so no copy is necessary.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .shape import reshape, zeros_like
 
 @op(row_major=True)
 def index(k, x, *indices, dims):
-    """x indexed at the dimensions `dims`; the new dimensions stand where NumPy puts them."""
+    """x indexed at the dimensions `dims`; the new dimensions are placed as in NumPy."""
     return k.index(x, indices, dims)
 
 
@@ -23,7 +23,7 @@ index.vjp(x=lambda g, indices, dims, x_shape: unindex(g, *indices, dims=dims, sh
 
 @op(node="IndexBackward0", row_major=True)
 def unindex(k, g, *indices, dims, shape):
-    """Zeros to which g is added at the indices."""
+    """Zeros, with g added at the indices."""
     return k.unindex(g, indices, dims, shape)
 
 
@@ -42,7 +42,7 @@ index_put.vjp(
 
 
 def of_values(g, indices, dims, shape):
-    """The gradient of what was put at the indices; where that was one element, no shape depends on a mask."""
+    """The gradient of the stored values; for a single element, no shape depends on a mask."""
     mask = indices[0]
     if shape or dims != (0,) or getattr(mask.dtype, "np", mask.dtype).kind != "b":
         return index(g, *indices, dims=dims)
@@ -70,7 +70,7 @@ index_select.vjp(x=lambda g, index, axis, x_shape: unselect(g, index, axis, x_sh
 
 
 def unselect(g, index, axis, shape):
-    """Zeros to which g is added at `index` along `axis`."""
+    """Zeros, with g added at `index` along `axis`."""
     if not shape:
         return g
     return unindex(g, index, dims=(axis,), shape=shape)
@@ -99,7 +99,7 @@ index_copy.vjp(
 
 
 def select(g, index, axis, shape):
-    """index_select, in the shape of the source that was put there."""
+    """index_select, in the shape of the stored source."""
     return reshape(index_select(g, index, axis=axis), shape=shape)
 
 
@@ -131,7 +131,7 @@ take.vjp(x=lambda g, index, x_shape: untake(g, index, shape=x_shape))
 
 @op(node="TakeBackward0")
 def untake(k, g, index, *, shape):
-    """Zeros to which g is added at the flat `index`."""
+    """Zeros, with g added at the flat `index`."""
     return k.put_flat(k.zeros(shape, g.dtype), index, g, True)
 
 

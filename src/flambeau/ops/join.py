@@ -1,4 +1,4 @@
-"""Ops that put several tensors into one, and their converse: views that take one apart."""
+"""Ops that join tensors, and views that split one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def blocks(shapes):
     return keys
 
 
-# ---- apart
+# ---- splits
 
 
 def _splitting(name):
@@ -76,7 +76,7 @@ split_with_sizes = _splitting("split_with_sizes")
 
 
 def all_pieces(g):
-    """The gradients of several outputs; the tape hands over that of a single one bare."""
+    """The gradients of all outputs as a tuple; the tape passes that of a single one as is."""
     return g if type(g) is list else [g]
 
 

@@ -23,7 +23,7 @@ def eye_like(k, x):
 
 @op(node="CopyBackwards", row_major=True)
 def eye_from(k, x):
-    """``eye_like`` that counts as computed from x: its gradient is zero, where that of a constant is none."""
+    """``eye_like``, connected to x in the graph: its gradient is zero instead of undefined."""
     return k.copy(k.broadcast_to(k.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x.shape))
 
 
@@ -46,7 +46,7 @@ def as_diagonal(v):
 
 
 def scalar(x):
-    """A number per matrix, ready to be multiplied with the matrices."""
+    """A number per matrix, shaped to multiply the matrices."""
     return column(column(x))
 
 
@@ -66,7 +66,7 @@ def gaps(values):
 
 @op(name="linalg_inv_ex", row_major=True)
 def inv_ex(k, A):
-    """(inverse, info); a singular matrix has a positive info and an inverse of nan."""
+    """(inverse, info); a singular matrix has a positive info and an inverse of NaNs."""
     return k.inv_ex(A)
 
 
@@ -179,7 +179,7 @@ def _(g, A, B, rtol, out_0, residuals):
     P = pinv(A, rtol * 0, rtol, hermitian=False)
     gB = product(mH(P), gX)
     gA = pinv_pull(product(gX, mH(B)), A, P)
-    if residuals:  # the residuals do not change with X, which makes them smallest
+    if residuals:  # the residuals are stationary at X, which minimizes them
         along = (product(A, X) - B) * row(g[1] * 2)
         gA, gB = gA + product(along, mH(X)), gB - along
     return gA, gB, None
@@ -229,7 +229,7 @@ def cholesky_solve(k, B, L, *, upper):
 
 @cholesky_solve.joint_vjp
 def _(g, L, out, upper):
-    """The gradient of the triangle is that of a full matrix, as in PyTorch."""
+    """The gradient of the triangle is a full matrix, as in PyTorch."""
     B_grad = cholesky_solve(g, L, upper=upper)
     both = product(B_grad, mH(out))
     both = both + mH(both)

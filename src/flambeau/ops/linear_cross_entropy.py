@@ -1,6 +1,6 @@
-"""The cross entropy of a linear map, some rows at a time: the scores of all rows are never there at once.
+"""The cross-entropy of a linear map in chunks of rows, without storing the scores of all rows at once.
 
-Backward computes the scores again, so that nothing of their size is kept in between.
+Backward recomputes the scores, so that nothing of their size is saved.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Losses: what two tensors differ by, element by element or reduced to one number."""
+"""Losses, elementwise or reduced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def reduce_loss(k, x, reduction):
 
 
 def share(g, shape, reduction):
-    """What each element gets of the gradient of a reduced loss."""
+    """Each element's share of the gradient of a reduced loss."""
     return g / max(math.prod(shape), 1) if reduction == "mean" else g
 
 
@@ -87,7 +87,7 @@ huber_slope.vjp(
 # ---- two classes
 
 
-LOWEST_LOG = -100  # stands for the logarithm of zero, so that the loss and its gradient stay finite
+LOWEST_LOG = -100  # replaces the logarithm of zero, to keep the loss and its gradient finite
 
 
 def apply_weight(x, weight):
@@ -137,7 +137,7 @@ def _(g, x, y, weight, positive, reduction, needs):
     )
 
 
-# ---- many classes: minus the log-probability of the right one
+# ---- classification: negative log-likelihood
 
 
 def class_axis(shape):
@@ -145,7 +145,7 @@ def class_axis(shape):
 
 
 def factors(k, target, weight, ignore, dtype, classes):
-    """The class to look up for each target, and its weight: zero where the target is to be ignored."""
+    """The class of each target, and its weight: zero for ignored targets."""
     kept, safe = k.class_targets(target, ignore, classes)
     return safe, kept.astype(dtype) if weight is None else k.where(kept, weight[safe], 0).astype(dtype)
 
@@ -153,7 +153,7 @@ def factors(k, target, weight, ignore, dtype, classes):
 @op(node=lambda x_shape: f"NllLoss{'2D' * (len(x_shape) > 2)}Backward0", opmath=True, refuses="c",
     constants="target weight")
 def nll_loss(k, x, target, weight, *, ignore, reduction):
-    """The loss, and the sum of the weights that it was averaged by."""
+    """The loss, and the total weight."""
     of_rows = None if weight is not None else k.nll_of_rows(x, target, ignore, reduction)
     if of_rows is not None:
         return of_rows
@@ -178,7 +178,7 @@ def _(g, target, weight, x_shape, ignore, reduction):
         target, weight, ignore=ignore, reduction=reduction, classes=x_shape[axis], dtype=at_least_float32(g[0])
     )
     one = (*x_shape[:axis], 1, *x_shape[axis + 1:])
-    g = keep(g[0] * slopes, target != ignore)  # zero even where g is nan, as that of a mean of nothing may be
+    g = keep(g[0] * slopes, target != ignore)  # zero even if g is NaN, as for the mean of nothing
     g, safe = reshape(g, shape=one), reshape(safe, shape=one)
     return place(g, safe, axis=axis, shape=tuple(x_shape)), None, None
 
@@ -187,6 +187,6 @@ def _(g, target, weight, x_shape, ignore, reduction):
 def nll_slopes(k, target, weight, *, ignore, reduction, classes, dtype):
     """The classes looked up by ``nll_loss``, and the derivative of the loss by each looked-up element."""
     safe, weights = factors(k, target, weight, ignore, dtype, classes)
-    if reduction == "mean":  # where all targets are ignored the loss is nan, and its gradient zero
+    if reduction == "mean":  # if all targets are ignored the loss is NaN, and its gradient zero
         return safe, k.where(weights != 0, -weights / k.sum(weights), 0).astype(dtype)
     return safe, -weights

@@ -8,7 +8,7 @@ from .loss import reduce_loss, share
 from .reduce import place, sum_
 from .shape import reshape
 
-SMALLEST_SQUARE = 1e-12  # added to the squared lengths of vectors, so that their product can be divided by
+SMALLEST_SQUARE = 1e-12  # added to squared norms, to avoid division by zero
 
 
 @op(promote="common", refuses="bic")
@@ -29,10 +29,10 @@ def multi_margin_loss(k, x, target, weight, *, p, margin):
 
 
 def shortfalls(k, x, target, margin):
-    """What each wrong class lacks to be `margin` below the right one; zero for the right one itself."""
+    """The margin violation of each wrong class; zero for the right one."""
     right = k.expand_dims(target, 1)
     short = margin - k.take_along(x, right, 1) + x
-    return k.where((k.arange(x.shape[1]) != right) & (short > 0), short, 0).astype(x.dtype)  # nan lacks nothing
+    return k.where((k.arange(x.shape[1]) != right) & (short > 0), short, 0).astype(x.dtype)  # NaN is no violation
 
 
 def class_factors(k, x, target, weight):

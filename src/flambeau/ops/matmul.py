@@ -1,7 +1,7 @@
 """Products of vectors, matrices and batches of matrices.
 
-The public ``matmul`` picks among these ops by the ranks of its operands. Gradients multiply by transposed *views*: BLAS
-takes them as they lie.
+The public ``matmul`` selects among these ops by the ranks of its operands. Gradients multiply by transposed *views*,
+which BLAS accepts without a copy.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def mH(x):
 
 
 def product(x, y):
-    """``x @ y`` for matrices and batches of them, on whatever a vjp was given."""
+    """``x @ y`` for matrices and batches of them, for arrays and tensors in vjps."""
     return matmul_batched(x, y) if isinstance(x, Tensor) else on_arrays(matmul_batched.spec, x, y)
 
 
 def rows(x):
-    """All leading dimensions as one: a matrix of x's last-dimension vectors."""
+    """x with its leading dimensions flattened to one."""
     shape = x.shape
     return x if len(shape) == 2 else reshape_shared(x, (math.prod(shape[:-1]), shape[-1]))
 
@@ -56,7 +56,7 @@ def row(x):
 
 
 def scale(g, factor):
-    """g times a Python number (its conjugate, as gradients ask for)."""
+    """g times the conjugate of a Python number."""
     if isinstance(factor, complex):
         return g * factor.conjugate()
     return g if factor == 1 else g * factor
@@ -100,7 +100,7 @@ matmul_batched = _matmul_op("matmul_batched", "UnsafeViewBackward0")
 
 @op(node="UnsafeViewBackward0", promote="common", opmath=False, row_major=True)
 def matmul_folded(k, x, y):
-    """x of any leading dimensions times one matrix: a single product, where a batch would take many."""
+    """x of any leading dimensions times one matrix, as a single product."""
     return k.reshape(k.matmul(rows(x), y), (*x.shape[:-1], y.shape[-1]))
 
 
@@ -108,7 +108,7 @@ matmul_folded.vjp(x=lambda g, y: matmul_folded(g, mH(y)), y=lambda g, x: product
 
 
 def row_view(x):
-    """``rows``, as PyTorch has it in the graph."""
+    """``rows``, as PyTorch records it."""
     return view_or_copy(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 

@@ -1,4 +1,4 @@
-"""Ops that copy elements to other places: flips, repetitions, triangles, padding, and writes into a copy."""
+"""Ops that rearrange elements: flips, repetitions, triangles, padding, and writes into a copy."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ rot90.vjp(x=lambda g, times, axes: rot90(g, times=-times, axes=axes))
 
 @op(row_major=True)
 def repeat(k, x, *, counts):
-    """x laid side by side `counts` times along each dimension; counts may be longer than x's shape."""
+    """x repeated `counts` times along each dimension; counts may be longer than x's shape."""
     return k.tile(x, counts)
 
 
 @op(name="sum_repeats", opmath=True, row_major=True)
 def sum_repeats(k, g, *, counts, shape):
-    """Adds the repetitions up."""
+    """Sums over the repetitions."""
     shape = (1,) * (len(counts) - len(shape)) + shape
     pairs = [n for pair in zip(counts, shape) for n in pair]
     return k.sum(k.reshape(g, pairs), axis=tuple(range(0, len(pairs), 2)))
@@ -57,7 +57,7 @@ sum_repeats.vjp(g=lambda g, counts: repeat(g, counts=counts))
 
 @op(node="ViewBackward0")
 def repeat_interleave(k, x, *, count, axis):
-    """Each slice along `axis` `count` times in a row."""
+    """Repeats each slice along `axis` `count` times."""
     return k.repeat(x, count, axis)
 
 
@@ -97,7 +97,7 @@ trace.vjp(
 
 
 def writing(name, **traits):
-    """Declares ``name(x, src, chain=...)``: x with `src` in the place of the view that `chain` leads to."""
+    """Declares ``name(x, src, chain=...)``: x with `src` in place of the view by `chain`."""
 
     @op(name=name, row_major=True, **traits)
     def scatter(k, x, src, *, chain):
@@ -137,7 +137,7 @@ def pad_node(mode, dims):
 
 @op(node=pad_node)
 def pad_edges(k, x, *, pads, mode, dims):
-    """x with margins in its last `dims` dimensions that repeat elements of x, by `mode`."""
+    """x padded in its last `dims` dimensions with its own elements, according to `mode`."""
     return k.pad_edges(x, pads, mode)
 
 

@@ -58,7 +58,7 @@ def norm_of_all(k, *xs, ord):
 
 @op(opmath=True, node="ViewBackward0", row_major=True)
 def euclidean_distances(k, x, y):
-    """The distance of each row of x from each row of y, by one product of matrices."""
+    """The distance between each row of x and each row of y, by one matrix product."""
     xx = k.sum(x * x, axis=-1, keepdims=True)
     yy = k.sum(y * y, axis=-1, keepdims=True)
     squares = xx + k.swapaxes(yy, -1, -2) - 2 * k.matmul(x, k.swapaxes(y, -1, -2))

@@ -1,8 +1,8 @@
-"""Normalisation by mean and variance: over the batch, over the last dimensions, over groups of channels.
+"""Normalization by mean and variance: over the batch, over the last dimensions, over groups of channels.
 
-All are one map on different views of the input: x is seen in a shape in which the statistics are over whole axes, the
-weight in a shape that broadcasts against it. The ops return mean and variance too (with ones for the axes they are
-over), and their gradients count those, so that the formulas can be differentiated again.
+All are one map on different views of the input: x is reshaped so that the statistics are over whole axes, the weight
+so that it broadcasts. The ops also return mean and variance (with reduced axes kept), and their gradients include
+these, so that the formulas can be differentiated again.
 """
 
 from __future__ import annotations
@@ -84,13 +84,13 @@ def pull(layout, g, x, weight, mean, var, eps, how, needs):
             to_weight(found[1], of_weight, layout) if needs[1] else None,
             to_weight(found[2], of_weight, layout) if needs[2] else None,
         )
-    if isinstance(x, Tensor) and layout is not group_layout:  # a gradient of this one shall not need the node
+    if isinstance(x, Tensor) and layout is not group_layout:  # its gradient must not need the node
         mean = sum_over(x, axes) / count(shape, axes)
         var = sum_over((x - mean) ** 2, axes) / count(shape, axes)
-    # the statistics of nothing are nan; those of a group reach the gradient of the weight, in PyTorch too
+    # empty statistics are NaN; for groups they propagate to the weight's gradient, as in PyTorch
     nothing = not math.prod(shape) and layout is not group_layout
     away, inv = x - mean, zeros_like(var) if nothing else (var + eps) ** -0.5
-    # What the weight does not see is summed first: the sums serve weight, bias and input.
+    # Sum over axes that the weight does not have first: the sums are used for weight, bias and input.
     lead = len(shape) - len(of_weight)
     inner = tuple([a for a in axes if a >= lead and of_weight[a - lead] == 1])
     outer = tuple([a for a in axes if a not in inner])
@@ -125,7 +125,7 @@ def count(shape, axes):
 
 
 def to_weight(g, of_weight, layout):
-    """A gradient of the weight in the shape that the weight has: a vector of channels, but for layer norm."""
+    """Reshapes the gradient of the weight: to a vector of channels, except for layer norm."""
     g = sum_to(g, of_weight)
     return g if layout is layer_layout else reshape(g, shape=(math.prod(of_weight),))
 
@@ -135,7 +135,7 @@ layer_norm = _normalization("native_layer_norm", "NativeLayerNormBackward0", lay
 group_norm = _normalization("native_group_norm", "NativeGroupNormBackward0", group_layout)
 
 
-# ---- with an activation of straight pieces behind it
+# ---- with a fused piecewise linear activation
 
 
 ACTIVATIONS = {  # name: (the name of its node, its bounds and its slope below them, its gradient)
@@ -155,9 +155,9 @@ def pieces_of(activation, numbers):
 
 @op(opmath="first", refuses="bic", image=True, hook_count=1, node=lambda activation: ACTIVATIONS[activation][0])
 def batch_norm_act(k, x, weight, bias, *, eps, activation, numbers, weight_then):
-    """``batch_norm`` and an activation of its result, which is recorded as the activation.
+    """``batch_norm`` with a fused activation, recorded as the activation.
 
-    A node that has ``weight_then``, a copy, knows what the activation did even if somebody has written to the weight.
+    With ``weight_then``, a copy, a node can recompute the activation's mask even if the weight has been modified.
     """
     y, mean, var = k.normalize_act(x, weight, bias, eps, pieces_of(activation, numbers))
     return k.in_format_of(y, x), k.in_format_of(mean), k.in_format_of(var)
@@ -176,7 +176,7 @@ def _(g, x, weight, bias, out_1, out_2, eps, activation, numbers, weight_then, n
     scale = (out_2 + eps) ** -0.5 * along_channels(then, of_weight)
     shift = along_channels(bias, of_weight)
     y = (x - out_1) * scale + shift
-    if isinstance(y, Tensor):  # the gradient depends on it by steps alone: that it does is all that the graph need know
+    if isinstance(y, Tensor):  # the gradient is piecewise constant in it: the graph only needs the connection
         g_y = piecewise_constant(ACTIVATIONS[activation][2](g[0], y.detach(), *numbers), shift)
     else:
         g_y = ACTIVATIONS[activation][2](g[0], y, *numbers)
@@ -206,7 +206,7 @@ def batch_norm_inference(k, x, weight, bias, mean, var, *, eps):
 
 
 def scale_of_statistics(k, weight, bias, mean, var, eps, dtype):
-    """What ``batch_norm_inference`` multiplies a channel by, and what it then adds, in arrays of a dtype."""
+    """The scale and shift of each channel in ``batch_norm_inference``, as arrays of a dtype."""
     scale = 1 / k.sqrt(var + eps)
     if weight is not None:
         scale = scale * weight
@@ -230,7 +230,7 @@ def _(g, x, weight, mean, var, eps, needs):
     )
 
 
-# ---- by the root of the mean square
+# ---- by the root mean square
 
 
 @op(opmath="first", node="MulBackward0", refuses="bi", row_major=True)
@@ -284,7 +284,7 @@ def channel_sums(x, before, after):
 def cross_map_norm(k, x, *, size, alpha, beta, bias):
     """(x divided by a power of a sum of squares over channels, that sum).
 
-    As in PyTorch, the first channel counts in all further sums once it is in one.
+    As in PyTorch, the first channel stays in all later sums once it is in one.
     """
     reach, squares = (size - 1) // 2, x * x
     total = channel_sums(squares, reach, reach)
@@ -295,7 +295,7 @@ def cross_map_norm(k, x, *, size, alpha, beta, bias):
 
 @cross_map_norm.joint_vjp
 def _(g, x, out_1, size, alpha, beta, needs):
-    """PyTorch's gradient, whose sums are over channels that lie one further back than those of the forward."""
+    """PyTorch's gradient, whose sums are over windows shifted by one channel from the forward's."""
     power = out_1 ** -beta
     before = min((size + 1) // 2, size - 1)
     of_scale = channel_sums(g[0] * x * power / out_1, before, size - 1 - before)

@@ -1,4 +1,4 @@
-"""Arithmetic, rounding, choice and complex parts, element by element."""
+"""Elementwise arithmetic, rounding, selection and complex parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FLOAT32 = float32.np
 
 
 def flat(g):
-    """The gradient of a function that is constant between its steps."""
+    """The gradient of a piecewise constant function."""
     return zeros_like(g)
 
 
@@ -88,7 +88,7 @@ conj.vjp(x=lambda g: conj(g))
 
 
 def cj(x):
-    """The conjugate of a factor in a gradient: real arrays and Python numbers are their own."""
+    """The conjugate of a factor in a gradient; real arrays and Python numbers are returned unchanged."""
     return conj(x) if is_complex(x) else x
 
 
@@ -158,7 +158,7 @@ where.vjp(x=lambda g, condition: keep(g, condition), y=lambda g, condition: keep
 
 
 def ties(g, loses, equal):
-    """The gradient of the larger (or smaller) of two: equals share it."""
+    """The gradient of the larger (or smaller) of two: ties share it."""
     return keep(where(equal, g / 2, g), ~loses)
 
 
@@ -176,7 +176,7 @@ fmin.vjp(x=lambda g, x, y: keep(g, (x <= y) | (y != y)), y=lambda g, x, y: keep(
 
 
 def between(k, x, low, high):
-    """x between `low` and `high`, of which one may be None; nan in any of them stays nan."""
+    """x between `low` and `high`, of which one may be None; NaN in any of them gives NaN."""
     if high is None:
         return k.maximum(x, low)
     if low is None:
@@ -185,7 +185,7 @@ def between(k, x, low, high):
 
 
 def numbers_fit(x, *numbers):
-    """Raises PyTorch's error for a number that the dtype of x cannot hold: integers, and half precision."""
+    """Raises PyTorch's error for a number outside the range of x's dtype: integers, and half precision."""
     if x.dtype in HALF:
         largest = finfo(from_np(x.dtype)).max
         for n in numbers:
@@ -205,7 +205,7 @@ def clamp_node(low, high):
 def bounds_fit(x, low, high):
     """Raises PyTorch's errors for the bounds of x. Where all are booleans, only one bound is implemented, a tensor."""
     floats = [bound for bound in (low, high) if isinstance(bound, float)]
-    if not any(map(math.isnan, floats)) and not (floats and x.dtype.kind in "iu"):  # nan: all is; floats: the result is
+    if not any(map(math.isnan, floats)) and not (floats and x.dtype.kind in "iu"):  # else it is NaN, or floating
         numbers_fit(x, low, high)
     bounds = [bound for bound in (low, high) if bound is not None]
     booleans = all(type(a) is bool or (hasattr(a, "dtype") and a.dtype.kind == "b") for a in (x, *bounds))
@@ -235,7 +235,7 @@ clamp.vjp(
 
 @op(node="ClampBackward1", opmath=True, refuses="c")
 def clamp_numbers(k, x, *, low, high):
-    """The usual case, in short: bounds that are numbers and do not change the dtype."""
+    """A shortcut for the common case: bounds that are numbers and do not change the dtype."""
     return between(k, x, low, high)
 
 
@@ -391,7 +391,7 @@ lcm = kernel_op("lcm", inputs="x, y", promote="common", refuses="bfc")
 
 @op(opmath=True, node="LerpBackward1", scalar_node="LerpBackward0", refuses="bi")
 def lerp(k, start, end, weight):
-    """From `start` to `end`, counted from the nearer of the two."""
+    """Interpolates from `start` to `end`, starting from the nearer of the two."""
     if isinstance(weight, (int, float)):
         return k.lerp(start, end, weight)
     far = end - start

@@ -1,4 +1,4 @@
-"""Pooling over windows, and over as many windows as the result is to have elements."""
+"""Pooling over windows, and adaptive pooling."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .shape import reshape, squeeze, unsqueeze
 def node_of(name):
     """The name of the node for one, two or three spatial dimensions.
 
-    PyTorch pools sequences as images of height one: the node that one sees there is that of the squeeze.
+    PyTorch pools sequences as images of height one, so the visible node is that of the squeeze.
     """
     return lambda x_shape: "SqueezeBackward1" if len(x_shape) == 3 else name.format(len(x_shape) - 2)
 
 
 def pool_as_image(pool, x, **settings):
-    """The steps in which PyTorch pools sequences."""
+    """PyTorch's steps in pooling sequences."""
     out = pool(unsqueeze(x, axis=2), **settings)
     return squeeze(out[0] if isinstance(out, tuple) else out, axis=(2,))
 
@@ -33,11 +33,11 @@ def in_format(k, x, *results):
     return tuple([k.in_format_of(y, x) for y in results])
 
 
-# ---- maxima: the gradient goes to the element that was taken
+# ---- maxima: the gradient goes to the maximal element
 
 
 def unpool(g, index, shape, unique):
-    """Zeros of `shape` to which g is added at flat spatial indices; `unique`: no index comes twice."""
+    """Zeros of `shape`, with g added at flat spatial indices; `unique`: no index occurs twice."""
     lead, spatial = tuple(shape[:2]), math.prod(shape[2:])
     rows = (math.prod(lead), math.prod(g.shape[2:]))
     g, flat = reshape(g, shape=rows), reshape(index, shape=rows)
@@ -46,7 +46,7 @@ def unpool(g, index, shape, unique):
 
 
 def apart(kernel, stride, dilation):
-    """Whether no element is in two windows."""
+    """Whether the windows do not overlap."""
     return all([s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True)])
 
 
@@ -94,7 +94,7 @@ def all_ranges(spatial, out):
 
 @op(node=node_of("FractionalMaxPool{}DBackward0"), opmath="first", refuses="bic", piecewise_linear=True, row_major=True)
 def fractional_max_pool(k, x, samples, *, kernel, sizes):
-    """Over windows whose places the random `samples`, (samples, channels, dimensions), shift a little."""
+    """Max pooling over windows at positions that depend on the random `samples`, (samples, channels, dimensions)."""
     spatial, lead = x.shape[2:], x.shape[:2]
     flat, origin = x.reshape(math.prod(lead), math.prod(spatial)), 0
     for d, (n, size, m) in enumerate(zip(spatial, kernel, sizes, strict=True)):
@@ -114,7 +114,7 @@ fractional_max_pool.vjp(x=lambda g, out_1, x_shape: unpool(g[0], out_1, x_shape,
 
 
 def window_starts(k, samples, n, size, m):
-    """Where m windows of a size begin in n elements: in random steps between the first place and the last."""
+    """The start indices of m windows of a size in n elements, in random steps."""
     last = k.zeros((*samples.shape, 1), np.int64) + (n - size)
     if m < 2:
         return last[..., :m]
@@ -128,7 +128,7 @@ def window_starts(k, samples, n, size, m):
 
 @functools.lru_cache(64)
 def divisors(spatial, kernel, stride, padding, out, include_pad, override):
-    """By how much the sum over each window is divided: a number, or an array where windows differ."""
+    """The divisor of each window's sum: a number, or an array if windows differ."""
     if override is not None:
         return override
     total = np.ones((), np.int64)
@@ -204,7 +204,7 @@ adaptive_avg_pool.vjp(x=lambda g, x_shape: adaptive_avg_pool_pull(g, spatial=tup
 adaptive_avg_pool_pull.vjp(g=lambda h, g_shape: adaptive_avg_pool(h, sizes=tuple(g_shape[2:])))
 
 
-# ---- back from the maxima
+# ---- unpooling
 
 
 @op(node=node_of("MaxUnpool{}DBackward0"), row_major=True)

@@ -1,4 +1,4 @@
-"""What random draws mean for the graph: nothing of the old elements is left, or they move with a parameter."""
+"""Random draws in the graph: the gradient of overwritten elements, and of draws by their parameters."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .shape import zeros_like
 
 @op
 def redrawn(k, x, value, *, node):
-    """`value`, drawn in the place of x by the function that `node` is named after."""
+    """`value`, which replaces x; `node` is named after the function that drew it."""
     return value
 
 
 redrawn.vjp(x=lambda g: zeros_like(g), value=lambda g: g)
 
-# ---- draws that move with their parameter
+# ---- draws that are differentiable by their parameters
 
 standard_gamma_grad = kernel_op(
     "_standard_gamma_grad", "standard_gamma_grad", inputs="alpha, sample", promote="common", refuses="bic",

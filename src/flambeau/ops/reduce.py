@@ -1,4 +1,4 @@
-"""Ops that fold dimensions: sums, products, moments, extrema.
+"""Reductions: sums, products, moments, extrema.
 
 ``axis`` is None (all dimensions), an int, or a tuple of ints counted from the front. PyTorch names the graph
 nodes of a reduction of everything and of one along dimensions differently: some forwards are declared twice.
@@ -27,14 +27,14 @@ def keepdims_shape(shape, axis):
 
 
 def count_reduced(shape, axis):
-    """How many elements go into each result of a reduction."""
+    """The number of elements in each result of a reduction."""
     if axis is None:
         return math.prod(shape)
     return math.prod([shape[i] for i in (axis if isinstance(axis, tuple) else (axis,))])
 
 
 def spread(g, shape, axis):
-    """A gradient of a reduced tensor, repeated along the axes that were reduced away."""
+    """A gradient of a reduced tensor, expanded along the reduced axes."""
     keep_dims = keepdims_shape(shape, axis)
     return expand(g if not g.shape or g.shape == keep_dims else reshape(g, shape=keep_dims), shape=shape)
 
@@ -62,7 +62,7 @@ sum_.vjp(x=lambda g, x_shape, axis: spread(g, x_shape, axis))
 
 
 def sum_to(x, shape):
-    """Adds up what broadcasting to x's shape from `shape` had repeated."""
+    """Sums over the dimensions that broadcasting from `shape` to x's shape expanded."""
     lead = len(x.shape) - len(shape)
     axes = tuple(range(lead)) + tuple(
         lead + i for i, n in enumerate(shape) if n == 1 and x.shape[lead + i] != 1
@@ -73,13 +73,13 @@ def sum_to(x, shape):
 
 
 def fit(x, shape, dtype):
-    """A gradient summed to the shape, and cast to the dtype, of the value it belongs to, if it broadcasts so."""
+    """A gradient summed to the shape, and cast to the dtype, of its value, if it broadcasts."""
     if x.shape != shape and broadcasts(shape, x.shape):
         x = sum_to(x, shape)
     return x if x.dtype == dtype else cast(x, dtype=dtype)
 
 
-# The sum of all elements, in which most losses end: without settings its call is quicker.
+# The sum of all elements, common for losses: its call is faster without settings.
 whole_sum = kernel_op(
     "whole_sum", "total", inputs="x", promote="common", opmath=False, node="SumBackward0", by_element=False,
 )
@@ -140,8 +140,8 @@ def _(g, x, axis):
 
 
 def others(x, axis):
-    """The product of all other elements along an axis, right where there are zeros, and differentiable."""
-    from .scan import cumprod  # which itself is built on this file
+    """The product of all other elements along an axis, correct for zeros, and differentiable."""
+    from .scan import cumprod  # which imports this file
 
     if not len(x.shape):
         return x * 0 + 1

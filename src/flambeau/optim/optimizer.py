@@ -86,7 +86,7 @@ class Optimizer:
     # ---- groups
 
     def add_param_group(self, param_group):
-        """Adds a group of parameters: a dict with ``params`` and settings of its own."""
+        """Adds a parameter group: a dict with ``params`` and its settings."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
