@@ -252,10 +252,15 @@ class Op:
             convert = as_contiguous if self.row_major and k is NUMPY else k.as_array
             result = tuple(map(convert, result))
             out = tuple([wrap(r, device) for r in result])
+            plain = k is NUMPY and self.variadic is None and not modes.tracer.active
         else:
-            out = wrap(result, device)
+            out, plain = wrap(result, device), False
         if recording and modes.grad:
-            self.record(inputs, arrays, result, out, settings)
+            if plain and not (in_use.watched and modes.watched):
+                flags = tuple([x._rg if isinstance(x, Tensor) else None for x in inputs])
+                self.recorder(flags, len(result))(*inputs, *arrays, result, out, settings)
+            else:
+                self.record(inputs, arrays, result, out, settings)
         return out
 
     def compute(self, inputs, arrays, settings, recording=True):
