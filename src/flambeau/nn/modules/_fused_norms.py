@@ -46,27 +46,34 @@ def run_recorded(norm, module, input, is_plain, is_inner):
     ``is_plain(tensor, dtype)`` says whether a tensor is of the CPU's own kind. Nobody but the graph can reach an input
     that `is_inner`.
     """
-    act, x = ACTIVATIONS[type(module)](module), input._a
-    parameters, channels = (norm.weight, norm.bias), (norm.num_features,)
-    if (act is None or not modes.grad or (in_use.watched and modes.watched) or x.ndim not in norm._ranks or x.ndim < 3
-            or not x.size or x.shape[1:2] != channels or math.prod(x.shape[2:]) < 2 or not x.flags.c_contiguous
-            or norm.eps <= 0
-            or not all([p is not None and is_plain(p, x.dtype) and p._a.shape == channels for p in parameters])
-            or not (input._rg or norm.weight._rg or norm.bias._rg)):
+    act = ACTIVATIONS[type(module)](module)
+    if act is None or not _suits_kernels(norm, input, is_plain):
         return None
-    for running in (norm.running_mean, norm.running_var):
-        if running is not None and (running._rg or not is_plain(running, x.dtype) or running._a.shape != channels):
-            return None
     output = norm._apply_norm(functools.partial(_batch_norm, act=act), input)
-    _hold_parameters(output._node)
+    node = output._node
+    _hold_parameters(node)
     if module.inplace:
         count_write(output, act[0].rstrip("_") + "_")
-    node = output._node
     node.repeatable_version = output._version if is_inner else None
-    if act[0] in _SAVE_RESULT and isinstance(node, tape.OpNode) and not node.packed:
+    if act[0] in _SAVE_RESULT:
         storage, version = tape.guard(output)
         node.guards = (*node.guards, (tape.weak_guard(storage), version))
     return output
+
+
+def _suits_kernels(norm, input, is_plain):
+    """Whether the batch norm would be recorded, unwatched, and all it works on is as the kernels expect it."""
+    x, channels = input._a, (norm.num_features,)
+    if (not modes.grad or (in_use.watched and modes.watched) or x.ndim not in norm._ranks or x.ndim < 3 or not x.size
+            or x.shape[1:2] != channels or math.prod(x.shape[2:]) < 2 or not x.flags.c_contiguous or norm.eps <= 0):
+        return False
+    for parameter in (norm.weight, norm.bias):
+        if parameter is None or not is_plain(parameter, x.dtype) or parameter._a.shape != channels:
+            return False
+    for running in (norm.running_mean, norm.running_var):
+        if running is not None and (running._rg or not is_plain(running, x.dtype) or running._a.shape != channels):
+            return False
+    return input._rg or norm.weight._rg or norm.bias._rg
 
 
 def _hold_parameters(node):
