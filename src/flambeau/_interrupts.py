@@ -9,23 +9,37 @@ SIGNALS = [getattr(_signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM", "
            if hasattr(_signal, name)]  # those whose handlers are known to raise errors
 
 
+def is_interrupt(error):
+    """Whether a handler of a signal has raised an error, which says nothing of the code that it came to."""
+    if isinstance(error, KeyboardInterrupt):
+        return True
+    handlers = [handler for handler in map(_signal.getsignal, SIGNALS) if callable(handler)]
+    codes = {getattr(f, "__code__", None) for handler in handlers for f in (handler, type(handler).__call__)} - {None}
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code in codes:
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
 class uninterrupted:
     """A context that defers signal handlers until it exits.
 
     Python runs them in the main thread between any two bytecode instructions, and they may raise, as Ctrl-C's does.
     """
 
-    __slots__ = ("arrivals", "handlers", "wait")
+    __slots__ = ("arrivals", "handlers")
 
     def __enter__(self):
-        self.arrivals, self.handlers, self.wait = [], [], self.note
+        self.arrivals, self.handlers = [], []
         if threading.get_ident() == threading.main_thread().ident:
             try:
                 for number in SIGNALS:
                     handler = _signal.getsignal(number)
                     if callable(handler):
                         self.handlers.append((number, handler))
-                        _signal.signal(number, self.wait)
+                        _signal.signal(number, self.note)
             except BaseException:  # of a handler that was to run before
                 self.restore()
                 raise
@@ -35,7 +49,7 @@ class uninterrupted:
 
     def restore(self):
         for number, handler in self.handlers:
-            if _signal.getsignal(number) is self.wait:
+            if _signal.getsignal(number) == self.note:
                 _signal.signal(number, handler)
 
     def __exit__(self, *exc):

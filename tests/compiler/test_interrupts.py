@@ -89,13 +89,27 @@ def test_an_interrupt_while_a_program_runs_comes_after_the_step(way, when, monke
         torch.testing.assert_close(a, b, rtol=0, atol=0)
 
 
+@pytest.fixture
+def alarms_raise():
+    """Alarms raise an error, as timeouts do."""
+
+    def handler(number, frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, handler)
+    yield
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("alarms_raise")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])
 @pytest.mark.parametrize("way", WAYS)
-def test_an_interrupt_while_a_program_is_compiled_leaves_everything_to_be_read(way, monkeypatch):
+def test_an_interrupt_while_a_program_is_compiled_leaves_everything_to_be_read(way, number, monkeypatch):
     from flambeau.compiler._segment import Segment
     from flambeau.engines.xla import _programs
 
     def interrupt(*args):
-        raise KeyboardInterrupt
+        signal.raise_signal(number)
 
     ours = Training(*WAYS[way])
     ours.step(ours.x[:1])
@@ -103,8 +117,29 @@ def test_an_interrupt_while_a_program_is_compiled_leaves_everything_to_be_read(w
     with monkeypatch.context() as patch:
         patch.setattr(_programs, "compile_program", interrupt)
         patch.setattr(Segment, "compiled", interrupt)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt if number == signal.SIGINT else TimeoutError):
             ours.step(torch.linspace(-2, 2, 30).view(2, 5, 3).to(ours.x.device))  # a kind of step that is new
     for a, b in zip(ours.state(), before, strict=True):
         assert a.isfinite().all() and a.shape == b.shape
     ours.step(ours.x)
+
+
+@pytest.mark.usefixtures("alarms_raise")
+@pytest.mark.parametrize("rate", [0.5, 1], ids=["floats", "integers"])
+def test_a_timeout_while_a_function_is_traced_is_no_error_of_its_own(rate):
+    due, begun = [False], [0]
+
+    def function(x):
+        begun[0] += 1
+        while due[0]:
+            pass
+        return x * rate
+
+    compiled = torch.compile(function)
+    compiled(torch.ones(2))
+    due[0] = True
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    with pytest.raises(TimeoutError):
+        compiled(torch.ones(2))
+    due[0] = False
+    assert compiled(torch.ones(2)).tolist() == [rate, rate] and begun == [2]

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _tape as tape
 from .._device import CPU
-from .._interrupts import uninterrupted
+from .._interrupts import is_interrupt, uninterrupted
 from .._many_arrays import are_equal_numbers
 from .._modes import modes
 from .._pick import picker, places_of_types
@@ -64,7 +64,7 @@ class Program:
         try:
             recording.run()
         except Exception as error:
-            if not recording.trace.floats.has_exchanged or recording.trace.is_refusal(error):
+            if not recording.trace.floats.has_exchanged or recording.trace.is_refusal(error) or is_interrupt(error):
                 raise
         else:
             minds = recording.trace.watch.asks_for_types or recording.own_error is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 
 from .._device import CPU
+from .._interrupts import is_interrupt
 from .._tensor import LEAF, wrap
 from ..autograd.engine import Pass
 from ..engines._views import is_index_array, value_of, with_key
@@ -70,9 +71,9 @@ class Recording:
         """Calls the function; returns all that a program computes."""
         try:
             result = self.function(*self.args, **self.kwargs)
-        except KeyboardInterrupt:  # the user's, who does not want it to run again
-            raise
         except BaseException as error:
+            if is_interrupt(error):  # by the user, who does not want it to run again
+                raise
             self.own_error = error
             self.trace.watch.note_draws()
             if self.trace.watch.volatile is None or not self.is_own_error(error) or self.trace.watch.error is not None:

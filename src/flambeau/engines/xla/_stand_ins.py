@@ -18,6 +18,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
 
+from ..._interrupts import is_interrupt
 from . import _cache, _inferred
 from ._digests import NoDigest, check_code, digest, environment
 from ._prefetch import Missing, Prefetch
@@ -104,6 +105,8 @@ def find(programs, name, arguments, settings):
         with programs.asking_for(form.key):
             return lowered.compile()
     except (Exception, Missing) as error:
+        if is_interrupt(error):
+            raise
         log.info("a program is lowered again: %s", error)
         return None
 

@@ -19,7 +19,7 @@ import numpy as np
 from jax.errors import JaxRuntimeError
 
 from ..._device import OutOfMemoryError
-from ..._interrupts import uninterrupted
+from ..._interrupts import is_interrupt, uninterrupted
 from ..._modes import NO_TRACER, modes
 from ..._precision import precision
 from .. import ShapedArray
@@ -290,10 +290,10 @@ class Graph:
                     failure = OutOfMemoryError(str(error))
                     self.note_failure(arrays, failure)
                     raise failure from error
-                if is_running or isinstance(error, Exception):
-                    self.note_failure(arrays, error)
-                else:  # an interrupt
+                if is_interrupt(error) and not is_running:
                     self.contents = recorded
+                else:
+                    self.note_failure(arrays, error)
                 raise
             verify_early()
 
