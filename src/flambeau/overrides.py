@@ -115,7 +115,7 @@ class TorchFunctionMode:
         raise NotImplementedError
 
     def __enter__(self):
-        make_functions_ask()
+        enable_overrides()
         _state.modes = (*_state.modes, self)
         return self
 
@@ -235,7 +235,7 @@ def is_mode_active():
     return _asks and bool(_state.modes)
 
 
-def make_functions_ask():
+def enable_overrides():
     """Enables overrides for Tensor's methods and the public functions."""
     global _asks
     with _lock:
@@ -248,7 +248,7 @@ def make_functions_ask():
 def new_instance(cls):
     """An object of a tensor class, with unset slots."""
     if not _asks and cls is not Tensor and cls.__torch_function__ is not give_plain_results:
-        make_functions_ask()
+        enable_overrides()
     return object.__new__(cls)
 
 

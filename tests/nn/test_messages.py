@@ -237,7 +237,7 @@ def test_nothing_is_described_when_nothing_fails(monkeypatch):
     def must_not_run(*args):
         raise AssertionError("described for nothing")
 
-    for name in ("tell_module", "describe", "module_repr"):
+    for name in ("add_module_note", "describe", "module_repr"):
         monkeypatch.setattr(_report, name, must_not_run)
     nn.Sequential(nn.Linear(2, 2), nn.ReLU())(flambeau.ones(2)).sum().backward()
 

@@ -135,7 +135,7 @@ class Pass:
                     else:
                         results = node._pull(grads, False)
                 except Exception as error:
-                    tell_origin(node, error)
+                    add_node_note(node, error)
                     raise
                 if not retain_graph:
                     node._free()
@@ -265,7 +265,7 @@ class Pass:
         try:
             results = node._pull_undefined(self.graph) if grads is None else self.pull(node, grads)
         except Exception as error:
-            tell_origin(node, error)
+            add_node_note(node, error)
             raise
         if not self.retain_graph:
             node._free()
@@ -374,7 +374,7 @@ def references_of_our_own():
 ALONE = references_of_our_own()
 
 
-def tell_origin(node, error):
+def add_node_note(node, error):
     """Adds the node's name to an error, and in anomaly mode the stack of the forward call."""
     error.add_note(f"in the backward of {tape.name_of(node)}")
     if node._trace:
@@ -387,5 +387,5 @@ def check_nan(node, results):
         array = grad._a if isinstance(grad, Tensor) else grad
         if array is not None and is_inexact(array.dtype) and np.isnan(array).any():
             error = RuntimeError(f"Function '{tape.name_of(node)}' returned nan values in its {i}th output.")
-            tell_origin(node, error)
+            add_node_note(node, error)
             raise error

@@ -125,7 +125,7 @@ RULES = frozenset(  # that always allow storing a result in its own dtype
 # ---- how a tensor is resized to the result's shape
 
 
-def resize_loudly(out, result):
+def resize_with_warning(out, result):
     """Resizes, with PyTorch's warning unless the tensor is empty."""
     if out._a.shape != result._a.shape:
         if out._a.size:
@@ -135,7 +135,7 @@ def resize_loudly(out, result):
     return result._a
 
 
-def resize_silently(out, result):
+def resize_without_warning(out, result):
     """Resizes without a warning."""
     if out._a.shape != result._a.shape:
         resize(out, result._a.shape)
@@ -149,7 +149,7 @@ def refill(out, result):
     return engine_of(result._a).reshape(result._a, out._a.shape)
 
 
-def refill_loudly(out, result):
+def refill_with_warning(out, result):
     """Like ``refill``, with PyTorch's warning when a non-empty tensor must be resized."""
     if 0 != out._a.size != result._a.size:
         message = OUT_REFILLED.format(shape=list(out.shape), own=out._a.size, count=result._a.size)
@@ -227,7 +227,7 @@ class Writer:
     names: tuple[str, ...]
     one_tensor: bool
     dtype: Callable = castable
-    fit: Callable = resize_loudly
+    fit: Callable = resize_with_warning
     aliases: str = "equal"
     differentiable: bool = True
     needs: str | None = None

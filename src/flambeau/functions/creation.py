@@ -15,7 +15,7 @@ from ..engines import NUMPY
 from ._args import allocating, as_int, nonnegative, np_dtype_of, shape_from
 from ._data import scalar_for
 from ._determinism import determinism, fill_uninitialized
-from ._out import out_variant, own, refill, refill_loudly, resize_silently
+from ._out import out_variant, own, refill, refill_with_warning, resize_without_warning
 from .like import (
     create,
     empty_like,
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-@out_variant(dtype=own, fit=resize_silently)
+@out_variant(dtype=own, fit=resize_without_warning)
 def zeros(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``."""
     shape = shape_of_arguments("zeros", args, size)
@@ -47,14 +47,14 @@ def ones_array(shape, dtype):
     return out
 
 
-@out_variant(dtype=own, fit=resize_silently)
+@out_variant(dtype=own, fit=resize_without_warning)
 def ones(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``."""
     shape = shape_of_arguments("ones", args, size)
     return create("ones", ones_array, shape, np_dtype_of(dtype), layout, device, requires_grad)
 
 
-@out_variant(dtype=own, fit=resize_silently)
+@out_variant(dtype=own, fit=resize_without_warning)
 def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
           memory_format=None):
     """An uninitialised tensor."""
@@ -70,7 +70,7 @@ def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=Fal
     return fill_uninitialized(out) if determinism.fills else out
 
 
-@out_variant(dtype=own, fit=resize_silently)
+@out_variant(dtype=own, fit=resize_without_warning)
 def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
          names=None):
     """A tensor filled with one value, which also determines the default dtype."""
@@ -119,7 +119,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     return fill_uninitialized(out) if determinism.fills else out
 
 
-@out_variant(dtype=own, fit=resize_silently)
+@out_variant(dtype=own, fit=resize_without_warning)
 def eye(n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """The n × m matrix with ones on the diagonal (square by default)."""
     n = as_int(n, "eye", "n")
@@ -139,7 +139,7 @@ def eye(n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, re
 # ---- ranges
 
 
-@out_variant(dtype=own, fit=refill_loudly)
+@out_variant(dtype=own, fit=refill_with_warning)
 def arange(start=None, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False,
            requires_grad=False):
     """The numbers from `start` (default 0) up to but excluding `end`, in steps of `step`.

@@ -16,7 +16,7 @@ from ._attach import inplace_methods, methods
 from ._autocast import autocast, without_autocast
 from ._data import scalar_for
 from ._deprecated import hide, old_order
-from ._out import out_variant, resize_silently, same
+from ._out import out_variant, resize_without_warning, same
 
 __all__ = [
     "addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv", "outer",
@@ -348,7 +348,7 @@ def addr(input, vec1, vec2, *deprecated, beta=1, alpha=1):
     return _add_product("addr", ops.addr, (input, vec1, vec2), shape, beta, alpha)
 
 
-@out_variant(dtype=same, fit=resize_silently)
+@out_variant(dtype=same, fit=resize_without_warning)
 def addbmm(input, batch1, batch2, *deprecated, beta=1, alpha=1):
     """``beta * input`` plus ``alpha`` times the sum of the batched products."""
     if deprecated:

@@ -17,7 +17,7 @@ from ..ops.random import redrawn
 from ..random import source
 from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
-from ._out import out_variant, own, resize_silently, same
+from ._out import out_variant, own, resize_without_warning, same
 from ._randomness import draw_samples, draws_by_level, sampling_levels
 from ._types import typed
 from .like import create, empty_like, shape_of_arguments
@@ -125,7 +125,7 @@ def _memory(shape, dtype, out):
     return blank_like(out, out._a.dtype) if out._a.shape == shape else np.empty(shape, out._a.dtype)
 
 
-@out_variant(dtype=own, fit=resize_silently)
+@out_variant(dtype=own, fit=resize_without_warning)
 def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
          requires_grad=False, names=None):
     """Uniform numbers in [0, 1)."""
@@ -133,7 +133,7 @@ def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, de
     return _draw("rand", UNIFORM, shape, dtype, out, generator, layout, device, requires_grad)
 
 
-@out_variant(dtype=own, fit=resize_silently)
+@out_variant(dtype=own, fit=resize_without_warning)
 def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
           requires_grad=False, names=None):
     """Normal numbers with mean 0 and standard deviation 1."""
@@ -141,7 +141,7 @@ def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, d
     return _draw("randn", NORMAL, shape, dtype, out, generator, layout, device, requires_grad)
 
 
-@out_variant(dtype=own, fit=resize_silently)
+@out_variant(dtype=own, fit=resize_without_warning)
 def randint(*args, low=None, high=None, size=None, generator=None, out=None, dtype=None, layout=None, device=None,
             pin_memory=False, requires_grad=False):
     """Integers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
@@ -165,7 +165,7 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
                  requires_grad)
 
 
-@out_variant(dtype=own, fit=resize_silently)
+@out_variant(dtype=own, fit=resize_without_warning)
 def randperm(n, *, generator=None, dtype=None, layout=None, device=None, pin_memory=False,
              requires_grad=False):
     """A random permutation of 0, …, n - 1."""
@@ -277,7 +277,7 @@ def by_probabilities(result, out, name, args):
         raise TypeError(f"{name}() received an invalid combination of arguments: p= and out= cannot be combined")
 
 
-@out_variant(dtype=by_probabilities, fit=resize_silently)
+@out_variant(dtype=by_probabilities, fit=resize_without_warning)
 @draws_by_level
 def bernoulli(input, p=None, *, generator=None, out=None):
     """Ones with the probabilities in `input` (or with probability `p`, in the shape of `input`)."""
@@ -297,7 +297,7 @@ def _bernoulli(self, p=None, *, generator=None):
     return bernoulli(self, p, generator=generator)
 
 
-@out_variant(dtype=same, fit=resize_silently, aliases="any")
+@out_variant(dtype=same, fit=resize_without_warning, aliases="any")
 @draws_by_level
 @typed(num_samples=int, replacement=bool)
 def multinomial(input, num_samples, replacement=False, *, generator=None):

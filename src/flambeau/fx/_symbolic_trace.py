@@ -127,7 +127,7 @@ class Tracer(TracerBase):
 
     def trace(self, root, concrete_args=None):
         """The graph of a module or function; `concrete_args` has values for inputs that are not traced."""
-        overrides.make_functions_ask()  # so that they ask proxies
+        overrides.enable_overrides()  # so that they ask proxies
         if isinstance(root, Module):
             self.root, function = root, type(root).forward
         else:

@@ -10,7 +10,7 @@ from ...ops.pointwise import where
 from ...ops.spectral import householder
 from .._args import need_tensor, tensor_on
 from .._attach import methods
-from .._out import anything, out_variant, resize_silently, same
+from .._out import anything, out_variant, resize_without_warning, same
 from .._results import result
 from .._types import typed
 from . import decompose
@@ -159,7 +159,7 @@ def check_ormqr(a, tau, c, left):
         raise RuntimeError("torch.ormqr: Expected input, tau and other to have the same dtype")
 
 
-@out_variant(dtype=anything, fit=resize_silently, aliases="any")
+@out_variant(dtype=anything, fit=resize_without_warning, aliases="any")
 @typed(pivot=bool, get_infos=bool)
 def lu(A, pivot=True, get_infos=False, out=None):
     """The compact LU factorization and its pivots; with ``get_infos`` also the index of a zero pivot."""

@@ -160,7 +160,7 @@ def run_with_hooks(module, /, *args, **kwargs):
     if watch is not None:
         result = watch.over_outputs(result)
     if old:
-        hang_old_hooks(old, module, args, result)
+        register_legacy_hooks(old, module, args, result)
     return result
 
 
@@ -342,14 +342,14 @@ def _old_hooks(module):
     return [hook for r in (global_hooks, module._hook_registry) if r.full is False for hook in r.backward.values()]
 
 
-def hang_old_hooks(functions, module, args, result):
+def register_legacy_hooks(functions, module, args, result):
     """Registers deprecated hooks on the node of the result's first tensor; warns if that misses part of the module."""
     node = _first_tensor(result).grad_fn
     if node is None:
         return
     for function in functions:
         node.register_hook(lambda grad_in, grad_out, f=function: f(module, grad_in, grad_out))
-    lost = _lost_by_old_hooks(node, args, result)
+    lost = _missed_by_legacy_hooks(node, args, result)
     if lost is not None:
         warnings.warn(OLD_KIND.format(reason=lost[0], lost=lost[1]), FutureWarning, stacklevel=5)
 
@@ -360,7 +360,7 @@ def _first_tensor(result):
     return result
 
 
-def _lost_by_old_hooks(node, args, result):
+def _missed_by_legacy_hooks(node, args, result):
     """(reason, gradients) that hooks on `node` would miss; None if there are none."""
     outputs = (result,) if isinstance(result, Tensor) else result
     if not isinstance(outputs, tuple) or not all(isinstance(o, Tensor) for o in outputs):

@@ -165,7 +165,7 @@ class _Location(NamedTuple):
         return _Location, ()
 
 
-def tell_module(module, error, args, kwargs):
+def add_module_note(module, error, args, kwargs):
     """Adds a note to an error that leaves a module: the module's path, its repr, and its inputs.
 
     The innermost module writes the note; each enclosing module prepends its part of the path.

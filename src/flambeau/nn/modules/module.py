@@ -105,7 +105,7 @@ class Module(Hookable, Savable, Movable):
                 return self.forward(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)
         except Exception as error:
-            _report.tell_module(self, error, args, kwargs)
+            _report.add_module_note(self, error, args, kwargs)
             raise
 
     _call_impl = __call__
