@@ -1,4 +1,4 @@
-"""Code that runs at once when something is made that Python's collector watches over."""
+"""Runs code at every allocation of a garbage-collected object."""
 
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-"""Random draws, each said twice: once for our kernels and once for PyTorch.
+"""Random draws, each written twice: for our kernels and for PyTorch.
 
 Run as a program this file records what PyTorch draws, for the tests that run without it.
 """

@@ -1,4 +1,4 @@
-"""Tests of a table of wrong calls: the type and the words of our errors, and, under the oracle, PyTorch's types."""
+"""Tests of a table of wrong calls: type and text of our errors and, if PyTorch is installed, its error types."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the tests of reductions, scans and sorting share: inputs, and derivatives of two orders in both libraries."""
+"""Shared by the tests of reductions, scans and sorting: inputs, and first and second derivatives in both libraries."""
 
 from _oracle import check_code
 

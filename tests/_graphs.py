@@ -1,4 +1,4 @@
-"""Calls whose recorded graphs are compared with PyTorch's: by line, what is differentiated, in the words of both.
+"""Calls whose recorded graphs are compared with PyTorch's, one per line.
 
 Tensors that require gradients: ``s`` and ``s2`` have no dimensions, ``v`` (5), ``m`` (4, 5), ``b`` (2, 4, 5), ``image``
 (2, 4, 6, 6), ``volume`` (2, 4, 4, 4, 4); ``p`` like ``m`` is positive; ``n`` (5, 3), ``w`` (3, 5) and ``c`` (3)

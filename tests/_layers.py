@@ -1,4 +1,4 @@
-"""The table of layers that tests go through: a layer as it is written, and what it is called with."""
+"""The table of layers under test: how each is constructed, and its inputs."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the tests of products, linear algebra and transforms share: inputs, and derivatives in both libraries."""
+"""Shared by the tests of products, linear algebra and transforms: inputs, and derivatives in both libraries."""
 
 from _oracle import check_code
 

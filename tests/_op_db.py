@@ -1,4 +1,4 @@
-"""PyTorch's own database of operations, ``op_db``, for both libraries: its functions and its inputs, carried over."""
+"""PyTorch's own database of operations, ``op_db``, converted for both libraries."""
 
 import types
 

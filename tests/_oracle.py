@@ -1,4 +1,4 @@
-"""Comparing with the real PyTorch: carrying tensors over, and asking both libraries the same question."""
+"""Comparison with the real PyTorch: converts tensors, and runs the same code on both libraries."""
 
 import contextlib
 import warnings

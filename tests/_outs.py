@@ -1,4 +1,4 @@
-"""Calls of every function that has ``out=``, and the kinds of tensors that are given there."""
+"""Calls of every function that has ``out=``, and the kinds of tensors passed there."""
 
 import re
 import warnings

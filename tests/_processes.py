@@ -1,4 +1,4 @@
-"""Functions for processes that are spawned: they import them from here."""
+"""Functions for spawned processes, which import them from here."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Programs that run on Flambeau and on PyTorch alike, and whose results are compared.
+"""Programs that run on both Flambeau and PyTorch, and whose results are compared.
 
 A program is a function of the library (``t``) that returns plain values, tensors, or nested lists of them. What
 PyTorch returned is recorded beside the tests, so the comparison also runs where PyTorch is not installed:

@@ -1,4 +1,4 @@
-"""Skips tests whose marker names something this machine lacks.
+"""Skips tests whose marker names something that this machine lacks.
 
 A module that imports torch or jax at its top must do so by ``pytest.importorskip``, so that it can
 still be collected where they are absent. With FLAMBEAU_REQUIRE_ORACLE set, a missing torch, jax or

@@ -1,4 +1,4 @@
-"""Every operation accepts the dtypes that PyTorch's does, and refuses the others with an exception of the same type.
+"""Every operation accepts the dtypes that PyTorch's does, and refuses the others with the same type of exception.
 
 The operations and their inputs are PyTorch's own database, op_db. Half precision is left out where PyTorch has no
 kernel for it on the CPU: here it works for all floating-point functions.

@@ -1,4 +1,4 @@
-"""Wrong calls raise what PyTorch raises, say what is wrong (and often the cure), and leave every tensor as it was."""
+"""Wrong calls raise PyTorch's exceptions with clear messages, and leave every tensor unchanged."""
 
 import copy
 import math
@@ -508,6 +508,6 @@ def test_leaves_tensors_as_they_were(call):
 
 
 @pytest.mark.parametrize("device", ["mps", "hpu:1"])
-def test_a_device_that_is_not_there_is_named_with_the_way_out(device):
+def test_error_for_a_missing_device_names_the_alternatives(device):
     with pytest.raises(RuntimeError, match=f"{device.partition(':')[0]}.* cpu"):
         flambeau.zeros(2, device=device)

@@ -1,4 +1,4 @@
-"""Checkpoints of training runs go from one library to the other, and training continues as if nothing had happened.
+"""Training checkpoints are exchanged between the libraries, and training resumes exactly.
 
 Files that PyTorch wrote are in data/checkpoints, in both of its formats, so that this also runs where it is not
 installed:

@@ -1,4 +1,4 @@
-"""``flambeau.cpu``: what code for any device asks of a device."""
+"""``flambeau.cpu``: the functions that device-independent code calls on a device module."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Creation: what every kind of data, shape and range gives, and what is refused."""
+"""Creation functions: results for every kind of data, shape and range, and errors."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Deterministic mode: what is not initialised is filled, as PyTorch does."""
+"""Deterministic mode: uninitialized memory is filled, as in PyTorch."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_agrees_with_torch(deterministic, code):
     check_code(code)
 
 
-def test_only_where_asked_for():
+def test_memory_is_filled_only_in_deterministic_mode():
     settings = flambeau.utils.deterministic
     assert settings.fill_uninitialized_memory is True
     flambeau.use_deterministic_algorithms(True)

@@ -1,4 +1,4 @@
-"""Tensors on XLA devices: where they are, how they move, and that views and writes do what they do on the CPU."""
+"""Tensors on XLA devices: placement, moves, and views and writes that behave as on the CPU."""
 
 import copy
 import io
@@ -358,7 +358,7 @@ def test_a_model_trains_as_on_the_cpu():
     assert train("xla") == pytest.approx(train("cpu"), rel=5e-3)  # a GPU multiplies matrices of float32 in less
 
 
-def test_elements_that_nobody_shares_any_more_can_be_shared_again():
+def test_elements_can_be_shared_again_after_sharing_ended():
     x = torch.zeros(3, device="xla")
     for _ in range(2):
         shared = x.detach()

@@ -1,4 +1,4 @@
-"""Programs on which Flambeau once disagreed with PyTorch, as the differential tool found them, by class."""
+"""Regression tests: programs, found by the differential tool, on which the libraries once disagreed."""
 
 import math
 

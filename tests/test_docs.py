@@ -1,4 +1,4 @@
-"""What is written about Flambeau is true: every example runs, every public name has a docstring."""
+"""The documentation is correct: every example runs, every public name has a docstring."""
 
 import builtins
 import importlib

@@ -1,4 +1,4 @@
-"""Nothing on the way of a float64 (or complex128) computation is narrower: forward and gradients to twelve digits.
+"""float64 and complex128 are never narrowed internally: forward and gradients to twelve digits.
 
 Finite differences cannot see this: their own error is larger than the rounding of a float32.
 """
@@ -155,7 +155,7 @@ def test_layers(row):
     assert_same_digits(*results, str(row))
 
 
-def test_tables_of_special_values_hold_at_ordinary_ones():
+def test_functions_of_special_values_agree_at_ordinary_values():
     torch = pytest.importorskip("torch")
     for code in [c for c in (*UNARY_CALLS, *BINARY_CALLS, *REDUCTION_CALLS) if c not in FLOAT32_THERE | VECTORS]:
         try:

@@ -1,4 +1,4 @@
-"""In which order elements get their random numbers: PyTorch's, for every layout of memory."""
+"""The order in which elements get their random numbers is PyTorch's, for every memory layout."""
 
 import warnings
 

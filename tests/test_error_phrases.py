@@ -1,4 +1,4 @@
-"""PyTorch's own tests recognise errors by a few words: ours carry them, for every wrong call in PyTorch's databases."""
+"""Our errors contain the phrases by which PyTorch's own tests recognize them, for all error cases in its databases."""
 
 import re
 import warnings

@@ -71,7 +71,7 @@ def close(got, want):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_program_does_what_the_model_does_at_every_batch_size(name):
+def test_a_program_matches_the_model_at_every_batch_size(name):
     model, args = build(name)
     program = reload(torch.export(model, args, dynamic_shapes=[BATCH]))
     for size in (1, 2, 5):

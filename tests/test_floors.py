@@ -1,4 +1,4 @@
-"""The floors hold: who may import whom, who writes, who decides by what.
+"""The architecture: which files may import which, who writes to memory, and who dispatches on what.
 
 The order of the floors is the table in docs/tour.md. Each rule has a list of exceptions, with the reason; an exception
 that is not needed any more fails too.
@@ -139,7 +139,7 @@ def test_the_package_is_not_imported_as_a_whole():
     check(found, WHOLE_PACKAGE)
 
 
-def test_nobody_looks_for_a_module_by_its_name():
+def test_no_module_is_looked_up_by_name():
     by_name = re.compile(r"\bimport_module\(|\b__import__\(")
     finds = re.compile(r"\bsys\.modules\b(?!\[(__name__|package|\"__main__\")\])|from sys import [^\n]*modules")
     check([name_of(path) for path in FILES if by_name.search(path.read_text())], IMPORTS_BY_NAME)
@@ -152,7 +152,7 @@ DEVICES_ASKED_FOR = {
 }
 
 
-def test_ops_do_not_ask_where_they_run():
+def test_ops_do_not_check_their_engine():
     """The families of ops; what calls them (``ops/_*.py``) knows the engine."""
     families = (PACKAGE / "ops").glob("[!_]*.py")
     check([name_of(path) for path in families if BY_DEVICE.search(path.read_text())], DEVICES_ASKED_FOR)
@@ -197,7 +197,7 @@ TYPES_OF_ARRAYS = {
 }
 
 
-def test_nobody_above_the_engines_decides_by_the_type_of_an_array():
+def test_only_engines_dispatch_on_the_type_of_an_array():
     above = [path for path in FILES if name_of(path) != "__init__.py" and floor_of(name_of(path)) > floor_of("engines")]
     check([name_of(path) for path in above if OF_ARRAYS.search(path.read_text())], TYPES_OF_ARRAYS)
 

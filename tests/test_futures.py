@@ -1,4 +1,4 @@
-"""torch.futures, by programs that PyTorch runs too."""
+"""torch.futures, by programs that run on PyTorch too."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Square brackets: reading and writing by every kind of key, as views, with gradients, and what is refused."""
+"""Indexing: reads and writes with every kind of key, views, gradients, and errors."""
 
 import numpy as np
 import pytest

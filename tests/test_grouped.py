@@ -1,4 +1,4 @@
-"""Products in groups, of int8, and of scaled numbers, compared with PyTorch."""
+"""Grouped, int8 and scaled matrix products, compared with PyTorch."""
 
 import pytest
 

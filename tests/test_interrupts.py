@@ -1,4 +1,4 @@
-"""Signals that arrive while something must not be left half done are handled when it is done."""
+"""Signals that arrive during an update that must not be interrupted are handled afterwards."""
 
 import signal
 import threading
@@ -40,7 +40,7 @@ def test_an_error_of_the_block_is_the_context_of_an_interrupt():
     assert isinstance(caught.value.__context__, ValueError)
 
 
-def test_every_handler_runs_with_the_signal_that_it_is_for(monkeypatch):
+def test_every_handler_runs_with_its_signal(monkeypatch):
     found = []
     before = signal.signal(signal.SIGUSR1, lambda number, frame: found.append((number, frame is not None)))
     try:

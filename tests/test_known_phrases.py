@@ -1,4 +1,4 @@
-"""The words by which PyTorch's own tests, and people who search for an error, recognise it are in our messages.
+"""Our messages contain the phrases by which PyTorch's tests, and people who search for an error, recognize it.
 
 Each row: code => regular expression. PyTorch's message matches it, and so does ours, of the same type.
 """

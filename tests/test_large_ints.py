@@ -1,4 +1,4 @@
-"""Python ints that no int64 holds: what takes a number refuses them as PyTorch does, or takes them as uint64."""
+"""Python ints beyond int64 are refused as in PyTorch, or accepted as uint64."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Operators of one's own."""
+"""Custom operators."""
 
 import pytest
 

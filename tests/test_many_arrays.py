@@ -24,7 +24,7 @@ def many(request):
     return request.param
 
 
-def test_forms_tell_dtypes_shapes_and_strides(many):
+def test_forms_distinguish_dtypes_shapes_and_strides(many):
     x = np.zeros((2, 3), np.float32)
     form = many.forms_of([x])
     assert form == many.forms_of([np.ones((2, 3), np.float32)])

@@ -1,4 +1,4 @@
-"""The meta device: shapes and dtypes without memory, and what they say when data is needed."""
+"""The meta device: shapes and dtypes without memory, and errors when data is needed."""
 
 import numpy as np
 import pytest
@@ -147,7 +147,7 @@ def test_extrapolation_checks_itself():
     assert found["flatten"] is found["square"] is found["stride 7"] is found["stride 11"] is None
 
 
-def test_meta_says_what_it_cannot_find_out():
+def test_meta_error_names_what_needs_data():
     x = flambeau.ones(10**4, 10**4, device="meta")
     with pytest.raises(NotImplementedError, match=r"meta tensors.*\[10000, 10000\]"):
         run_on_stand_ins(np.ravel, "ravel", (x._a,), {})
@@ -179,7 +179,7 @@ def test_rules_of_the_meta_engine_agree_with_the_kernels(name, shapes, settings)
         assert isinstance(g, MetaArray) and (g.shape, g.dtype) == (w.shape, w.dtype)
 
 
-def test_a_function_gets_zeros_on_the_meta_device_for_a_gradient_that_never_came():
+def test_a_function_gets_zeros_on_meta_for_a_missing_gradient():
     class Twice(flambeau.autograd.Function):
         @staticmethod
         def forward(ctx, x):

@@ -1,4 +1,4 @@
-"""Tensors that processes share, and processes that fail."""
+"""Tensors shared between processes, and processes that fail."""
 
 import gc
 import os
@@ -180,7 +180,7 @@ def test_the_names_are_pytorchs():
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="counts by Linux's /proc")
-def test_what_is_received_and_dropped_leaves_no_descriptor():
+def test_dropped_tensors_leave_no_descriptor():
     through_a_pipe(flambeau.ones(2))  # starts the thread that hands out descriptors
     gc.collect()
     before = len(os.listdir("/proc/self/fd"))

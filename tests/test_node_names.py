@@ -1,4 +1,4 @@
-"""The results of every function have nodes with PyTorch's names, ``grad_fn.name()``, which people print and search for.
+"""The results of every function have PyTorch's node names, ``grad_fn.name()``.
 
 The operations and their inputs are PyTorch's own database, op_db.
 """

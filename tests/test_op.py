@@ -1,4 +1,4 @@
-"""How ops are called: floating-point errors are never reported, whoever else computes meanwhile."""
+"""How ops are called: floating-point warnings are never issued, whatever other threads compute."""
 
 import threading
 import warnings

@@ -56,7 +56,7 @@ class Answers:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("other", FOREIGN)
-def test_foreign_operands_are_asked(other):
+def test_operators_defer_to_foreign_operands(other):
     tensors = ("torch.tensor([3.0, 4.0])", "torch.tensor([3, 4])", "torch.tensor([True, False])", "torch.tensor(3.0)",
                "torch.tensor([3.0, 4.0], requires_grad=True)")
     for own in tensors:
@@ -69,7 +69,7 @@ def test_foreign_operands_are_asked(other):
                 check_code(f"x = y = {other}\nx {symbol}= {own}\nx", **names)
 
 
-def test_foreign_operands_are_asked_without_torch():
+def test_operators_defer_to_foreign_operands_without_torch():
     x = flambeau.ones(2, requires_grad=True)
     for name in IN_PLACE:
         assert getattr(flambeau.Tensor, f"__{name}__")(x, None) is NotImplemented

@@ -1,4 +1,4 @@
-"""Names of parts of PyTorch that Flambeau does without: they can be set, asked or built with, or say what is missing."""
+"""Parts of PyTorch that Flambeau does not have: names can be set or called, or raise an explanation."""
 
 import subprocess
 import sys

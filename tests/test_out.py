@@ -1,4 +1,4 @@
-"""``out=``: every function that has it, with every kind of tensor one may give there."""
+"""``out=``: every function that has it, with every kind of tensor."""
 
 import inspect
 import warnings

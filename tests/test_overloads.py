@@ -1,4 +1,4 @@
-"""Calls of the less usual kind: deprecated orders of arguments, numbers in tensors, sizes that no memory holds."""
+"""Less usual calls: deprecated argument orders, numbers in tensors, sizes that do not fit in memory."""
 
 import inspect
 import warnings
@@ -68,7 +68,7 @@ def test_agrees_with_torch(code):
 
 
 @pytest.mark.parametrize("code", HUGE)
-def test_memory_that_is_not_there_is_a_runtime_error(code):
+def test_out_of_memory_is_a_runtime_error(code):
     names = {"torch": flambeau}
     exec(TENSORS, names)
     with pytest.raises(RuntimeError, match=r"can't allocate memory|tried to allocate") as error:

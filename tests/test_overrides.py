@@ -1,4 +1,4 @@
-"""Subclasses of Tensor: their type stays through functions and methods, and ``__torch_function__`` has its say."""
+"""Subclasses of Tensor: functions and methods preserve their type, and dispatch to ``__torch_function__``."""
 
 import contextlib
 import copy
@@ -328,7 +328,7 @@ def test_copies_and_pickles_keep_the_class():
         assert type(y) is Kept and y.note == "mine" and y.tolist() == [0, 1, 2]
 
 
-def test_subclasses_hash_and_stand_in_lists():
+def test_subclasses_can_be_hashed_and_found_in_lists():
     x = flambeau.ones(1).as_subclass(Kept)
     assert len({x, x}) == 1 and x in [x]
 
@@ -340,7 +340,7 @@ def test_an_error_leaves_nothing_switched_off():
     assert type(x + 1) is Kept
 
 
-def test_nobody_who_can_is_named():
+def test_error_names_the_refused_function_and_class():
     class Refusing(flambeau.Tensor):
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):

@@ -1,4 +1,4 @@
-"""Items of lists by number and by type: by the extension and by its twin in Python."""
+"""Selection of list items by index and by type: by the extension and by its twin in Python."""
 
 import contextlib
 import importlib.util
@@ -81,6 +81,6 @@ def test_places_of_the_very_types(module):
     assert module.places_of_types([], (int,)) == []
 
 
-def test_places_are_asked_of_a_list(module):
+def test_places_of_types_takes_lists_only(module):
     with pytest.raises(TypeError):
         module.places_of_types(3, (int,))

@@ -1,4 +1,4 @@
-"""Pointwise functions: values, dtypes, gradients, node names and errors, as PyTorch has them."""
+"""Pointwise functions, compared with PyTorch: values, dtypes, gradients, node names and errors."""
 
 import inspect
 import math

@@ -1,4 +1,4 @@
-"""Products in float32 are exact on every device, unless the user allows TensorFloat-32: as in PyTorch."""
+"""float32 products use full precision on every device, unless the user allows TensorFloat-32, as in PyTorch."""
 
 import functools
 import itertools
@@ -115,7 +115,7 @@ def test_products_that_are_recorded(precisions, name, change, before, after):
 
 
 @pytest.mark.jax
-def test_what_was_recorded_before_a_change_is_as_exact_as_it_was_then(precisions):
+def test_recorded_calls_keep_the_precision_of_their_time(precisions):
     x = torch.ones(29, 29, device="xla")
     exact = x @ x
     allow_tf32()

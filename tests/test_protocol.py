@@ -1,4 +1,4 @@
-"""What Python and NumPy ask of a tensor, and what it says about itself."""
+"""The protocols of Python and NumPy that tensors implement, and their attributes."""
 
 import copy
 import math
@@ -229,7 +229,7 @@ def test_pickled_views_stay_views(protocol):
     assert b._version == a._version
 
 
-def test_deepcopy_keeps_what_is_shared_and_nothing_else():
+def test_deepcopy_preserves_sharing():
     weight = flambeau.ones(2, requires_grad=True)
     weight.grad = flambeau.zeros(2)
     one, two = copy.deepcopy([weight, weight])

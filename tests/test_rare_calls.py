@@ -1,4 +1,4 @@
-"""Calls that few programs make, on which Flambeau once disagreed with PyTorch, by namespace."""
+"""Rare calls on which Flambeau once disagreed with PyTorch, by namespace."""
 
 import pytest
 

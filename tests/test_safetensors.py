@@ -1,4 +1,4 @@
-"""Files in the safetensors format: ours are those of ``safetensors.torch``, which also works under the alias."""
+"""Files in the safetensors format are identical to those of ``safetensors.torch``, which also works under the alias."""
 
 import os
 import stat
@@ -53,7 +53,7 @@ def test_files_as_torch(tmp_path):
     assert shown(safetensors.load_file(str(tmp_path / "a"))) == shown(things(torch))
 
 
-def test_what_is_loaded_can_be_written_to_and_the_file_stays(tmp_path):
+def test_loaded_tensors_are_writable_and_the_file_is_unchanged(tmp_path):
     path = tmp_path / "a"
     safetensors.save_file({"x": flambeau.ones(2), "y": flambeau.ones(2)}, path)
     before = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Running sums, products and extrema, differences and trapezoids; against PyTorch, and by hand."""
+"""Cumulative sums, products and extrema, differences and trapezoids; against PyTorch, and by hand."""
 
 import numpy as np
 import pytest
@@ -124,7 +124,7 @@ def test_messages_name_the_cause(call, kind, message):
 
 
 @pytest.mark.parametrize("name", ["cumsum_", "cumprod_"])
-def test_a_wrong_dimension_is_told_before_memory_that_overlaps(name):
+def test_a_wrong_dimension_is_reported_before_overlapping_memory(name):
     x = flambeau.ones(3, 1).expand(3, 2)
     with pytest.raises(IndexError, match="Dimension out of range"):
         getattr(x, name)(2)

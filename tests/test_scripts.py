@@ -1,4 +1,4 @@
-"""Everyday PyTorch programs, as people write them: the same numbers and the same printed text."""
+"""Typical PyTorch programs: the same numbers and the same printed text."""
 
 import itertools
 import math

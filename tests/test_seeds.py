@@ -979,7 +979,7 @@ CASES = [pytest.param(name, i, id=f"{name}-{i}") for name, blocks in SEEDS.items
 
 
 @pytest.mark.parametrize(("name", "i"), CASES)
-def test_a_block_prints_what_the_document_says(outputs, name, i):
+def test_block_prints_the_documented_output(outputs, name, i):
     block = SEEDS[name][i]
     if block.says is not None:
         assert same(outputs[name][i], block.says), f"{flat(outputs[name][i])}\nis not\n{flat(block.says)}"

@@ -1,4 +1,4 @@
-"""How tensors behave in Python, in memory and in mixed company: row by row as in PyTorch."""
+"""How tensors behave in Python, in memory and with other types, compared with PyTorch row by row."""
 
 import copy
 import functools

@@ -1,4 +1,4 @@
-"""Checkpoints: PyTorch reads ours, we read PyTorch's, and nothing else gets in."""
+"""Checkpoints: each library reads the other's, and nothing unsafe is loaded."""
 
 import collections
 import io
@@ -345,7 +345,7 @@ def test_conjugates_of_torch(tmp_path):
     assert flambeau.load(tmp_path / "a.pt").tolist() == [-2]
 
 
-def test_the_old_format_is_written_if_asked_for():
+def test_the_legacy_format_can_be_written():
     file = io.BytesIO()
     flambeau.save(saved := things(flambeau), file, _use_new_zipfile_serialization=False)
     assert not zipfile.is_zipfile(file)

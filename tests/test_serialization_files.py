@@ -1,4 +1,4 @@
-"""Where checkpoints are written to and read from: links, modes, pipes and devices, killed processes, mapped files."""
+"""Files of checkpoints: links, modes, pipes and devices, killed processes, mapped files."""
 
 import io
 import os
@@ -160,7 +160,7 @@ flambeau.save({{"step": 2, "a": flambeau.ones(100000)}}, "net.pt")
 
 @posix
 @pytest.mark.parametrize("at, links", [("data.pkl", 1), ("version", 1), ("data/0", 2)])
-def test_a_killed_process_leaves_the_old_file_and_nothing_else(old, at, links):
+def test_a_killed_process_leaves_only_the_old_file(old, at, links):
     if links == 2:
         os.link(old, old.parent / "other.pt")
     before = names(old.parent)

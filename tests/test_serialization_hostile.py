@@ -1,4 +1,4 @@
-"""Files that nobody should trust: what a restricted load refuses, and what becomes of damaged and forged archives."""
+"""Untrusted files: what a restricted load refuses, and how it handles damaged and forged archives."""
 
 import functools
 import io

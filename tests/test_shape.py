@@ -1,4 +1,4 @@
-"""Shapes, joins and moves: values, strides, dtypes, graph nodes and exceptions, against PyTorch and by themselves."""
+"""Shapes, joins and moves: values, strides, dtypes, graph nodes and exceptions, against PyTorch and by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sparse tensors: the same programs on both libraries, and what is Flambeau's own."""
+"""Sparse tensors: the same programs on both libraries, and Flambeau's own behaviour."""
 
 import copy
 import io
@@ -249,7 +249,7 @@ def test_the_parts_are_checked_when_a_tensor_is_made():
     assert not flambeau.sparse.check_sparse_tensor_invariants.is_enabled()
 
 
-def test_the_elements_do_not_become_more_with_every_gradient():
+def test_the_number_of_elements_does_not_grow_with_every_gradient():
     layer = table(flambeau)
     for _ in range(20):
         layer(flambeau.tensor([0, 1, 1])).sum().backward()

@@ -1,4 +1,4 @@
-"""Special functions: against exact values, against PyTorch, and at the ends of their ranges."""
+"""Special functions: against exact values, against PyTorch, and at the limits of their domains."""
 
 import math
 

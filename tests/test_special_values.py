@@ -1,4 +1,4 @@
-"""Values and first gradients at nan, infinities, zeros, subnormal and largest numbers: PyTorch's, op by op and dtype by dtype."""
+"""Values and first gradients at nan, infinities, zeros, subnormal and largest numbers, compared by op and dtype."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Storages: the memory behind tensors; set_, resize_ and what works element by element."""
+"""Storages: the memory of tensors; set_, resize_ and elementwise access."""
 
 import multiprocessing
 import sys
@@ -317,7 +317,7 @@ GROWTH = [  # programs in which one of several tensors leaves their memory
 
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized", "ignore:TypedStorage is deprecated")
 @pytest.mark.parametrize("code", GROWTH)
-def test_storages_are_true_to_the_memory_that_tensors_show(code):
+def test_storages_match_the_memory_of_tensors(code):
     x = flambeau.arange(6.0)
     tensors = {"x": x, "v": x[2:5], "e": x[6:], "other": x.view(2, 3)}
     exec(code, {"torch": flambeau, **tensors})

@@ -1,4 +1,4 @@
-"""assert_close says what PyTorch's says; make_tensor makes what it is asked for."""
+"""assert_close and make_tensor, compared with PyTorch."""
 
 import math
 

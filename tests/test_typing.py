@@ -1,4 +1,4 @@
-"""What type checkers see: the stubs are up to date, and mypy reads a user's program as the user does."""
+"""Type checking: the stubs are up to date, and mypy checks a user's program correctly."""
 
 from __future__ import annotations
 

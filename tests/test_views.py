@@ -1,4 +1,4 @@
-"""Views: the memory they share, the strides they have, and what writing through them means for gradients.
+"""Views: shared memory, strides, and gradients through writes to them.
 
 Each case is a small program that runs on PyTorch and on Flambeau: a tensor of some memory layout, one or two views
 of it, and writes. The programs are drawn at random; the table VIEWS has a row for each view.
@@ -317,7 +317,7 @@ def randomly(program):
 
 
 @randomly
-def test_a_view_lies_where_torchs_lies(data, layout, name, arguments):
+def test_a_view_has_torchs_strides_and_offset(data, layout, name, arguments):
     agree(look, layout, name, arguments)
 
 
@@ -492,7 +492,7 @@ torch.nn.Dropout(0.0)(x)  torch.nn.ZeroPad2d(0)(x)  torch.nn.utils.parameters_to
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("call", [call for line in IDLE.splitlines() for call in line.split("  ") if call])
-def test_call_that_has_nothing_to_do_gives_memory_as_in_pytorch(call):
+def test_trivial_calls_share_memory_as_in_pytorch(call):
     import torch
 
     for start in ("arange(16.0).reshape(1, 4, 2, 2)", "ones(1, 4, 1, 1)", "ones(4, 4)", "arange(4.0)", "tensor(2.0)"):

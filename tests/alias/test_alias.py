@@ -1,4 +1,4 @@
-"""``import torch`` under the alias. Each program runs in a process of its own, where the alias is installed."""
+"""``import torch`` under the alias. Each program runs in a subprocess, in which the alias is installed."""
 
 import subprocess
 import sys
@@ -40,7 +40,7 @@ def test_modules_are_flambeaus():
     """) == ["True True True", "True True", "flambeau.nn True"]
 
 
-def test_it_says_that_it_is_torch():
+def test_names_and_versions_are_torchs():
     assert lines("""
         import importlib.metadata, importlib.util, torch
         print(torch.__name__, torch.__version__, torch.__version__ >= (2, 6), torch.__version__ < "2.14")

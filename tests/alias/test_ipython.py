@@ -1,4 +1,4 @@
-"""``%load_ext flambeau``, in a session of IPython in a process of its own."""
+"""``%load_ext flambeau``, in an IPython session in a subprocess."""
 
 import importlib.util
 import os

@@ -1,4 +1,4 @@
-"""Libraries written for PyTorch give the same numbers on Flambeau; tools/libraries has the programs."""
+"""Libraries written for PyTorch give the same numbers on Flambeau; the programs are in tools/libraries."""
 
 import importlib.util
 import sys

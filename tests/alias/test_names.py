@@ -1,4 +1,4 @@
-"""Names below ``torch`` that libraries import, or call in a first use, are there under the alias."""
+"""Names below ``torch`` that libraries import or commonly use exist under the alias."""
 
 import importlib.util
 import subprocess

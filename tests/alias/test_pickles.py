@@ -1,4 +1,4 @@
-"""Plain pickles travel between Flambeau under the alias and PyTorch, both ways: tensors, and what is made of them."""
+"""Plain pickles are exchanged between Flambeau under the alias and PyTorch: tensors, and objects that contain them."""
 
 import subprocess
 import sys

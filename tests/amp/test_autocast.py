@@ -318,7 +318,7 @@ def test_other_threads_are_left_alone():
     assert seen == [flambeau.float32]
 
 
-def test_functions_know_nothing_of_autocast_until_a_region_is_entered():
+def test_functions_are_unchanged_until_autocast_is_entered():
     """So that programs without autocast pay nothing for it. Who took a function before has the one that casts."""
     program = """
 import flambeau

@@ -1,4 +1,4 @@
-"""Functions: how what forward returns takes its place in the graph, and what backward gets and may return."""
+"""autograd.Function: how the results of forward join the graph, and what backward receives and may return."""
 
 import contextlib
 import gc

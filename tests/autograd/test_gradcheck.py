@@ -1,4 +1,4 @@
-"""gradcheck's verdicts, on right and on wrong gradients: PyTorch's, with PyTorch's tolerances."""
+"""gradcheck accepts correct and rejects wrong gradients, with PyTorch's tolerances."""
 
 import itertools
 import warnings
@@ -166,7 +166,7 @@ def test_exceptions():
 
 @pytest.mark.parametrize("function", [F.relu, F.leaky_relu, F.hardtanh, F.hardshrink, F.softshrink, F.relu6, flambeau.abs,
                                       lambda x: F.threshold(x, 0.1, 2.0), lambda x: F.relu_(x * 1)])
-def test_gradients_that_depend_on_the_input_by_steps_alone(function):
+def test_gradients_that_are_piecewise_constant(function):
     x = flambeau.linspace(-2.03, 7.01, 8, dtype=flambeau.float64).requires_grad_()
     assert flambeau.autograd.gradgradcheck(function, x)
     v = flambeau.ones(8, dtype=flambeau.float64, requires_grad=True)

@@ -1,4 +1,4 @@
-"""``grad`` and ``backward``: what they take as outputs, inputs and gradients; passes inside of passes."""
+"""``grad`` and ``backward``: outputs, inputs and gradients that they accept; nested backward passes."""
 
 import threading
 
@@ -277,7 +277,7 @@ def test_no_gradient_is_lost_among_threads(shape):
 # ---- gradients that are added in place
 
 
-def test_a_gradient_that_somebody_holds_is_not_added_to():
+def test_a_referenced_gradient_is_not_accumulated_in_place():
     x = flambeau.ones(3, requires_grad=True)
     y = x * 2
     seen = []
@@ -292,7 +292,7 @@ def test_a_gradient_that_somebody_holds_is_not_added_to():
     assert x.grad.tolist() == [16.0, 30.0, 30.0]
 
 
-def test_the_gradient_that_backward_is_given_is_not_added_to():
+def test_the_gradient_argument_of_backward_is_not_modified():
     x, g = flambeau.ones(3, requires_grad=True), flambeau.ones(3)
     y = x.view(3)
     flambeau.autograd.backward([y, y[1:], x * 2], [g, flambeau.ones(2), g])
@@ -318,7 +318,7 @@ def test_gradients_of_indices_add_up(keys):
 
 @pytest.mark.parametrize("names", [["x"], ["w"], ["w", "x"]], ids=str)
 @pytest.mark.parametrize("ask", ["grad", "backward"])
-def test_gradients_that_nobody_asked_for_are_not_computed(monkeypatch, names, ask):
+def test_unrequested_gradients_are_not_computed(monkeypatch, names, ask):
     kernels = {"x": "conv_input", "w": "conv_weight"}
     calls = []
     for kernel in kernels.values():

@@ -1,4 +1,4 @@
-"""The graph as people walk it: nodes, their edges and what they saved are PyTorch's, whatever runs underneath."""
+"""The graph as seen by users: nodes, edges and saved tensors are PyTorch's, whatever runs underneath."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Hooks on tensors and nodes: which run, in which order, with what, and what they may return."""
+"""Hooks on tensors and nodes: which ones run, their order, arguments and allowed results."""
 
 import pytest
 

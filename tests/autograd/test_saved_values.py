@@ -1,4 +1,4 @@
-"""What a call saved is what its gradient is computed of: a later write is refused, or changes nothing."""
+"""Gradients use the values that the forward saved: a later write raises an error, or changes nothing."""
 
 import contextlib
 import itertools

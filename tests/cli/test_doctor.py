@@ -1,4 +1,4 @@
-"""``flambeau doctor``: what is active, and which names of torch a program will miss."""
+"""``flambeau doctor``: what is active, and which names of torch a program lacks."""
 
 import re
 import subprocess

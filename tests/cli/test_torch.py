@@ -1,4 +1,4 @@
-"""``flambeau torch``: a distribution named torch, in a virtual environment of the test's own."""
+"""``flambeau torch``: the distribution named torch, in a temporary virtual environment."""
 
 import importlib.metadata
 import importlib.util
@@ -87,7 +87,7 @@ def test_install_and_remove(environment, tmp_path):
 
 
 @pytest.mark.skipif(PathFinder.find_spec("pip") is None, reason="needs pip")
-def test_pip_knows_it(environment):
+def test_pip_lists_the_distribution(environment):
     before = environment.contents()
     environment.flambeau("install")
     assert "torch     2.13.0+flambeau" in environment.pip("list").stdout

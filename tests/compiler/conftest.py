@@ -1,4 +1,4 @@
-"""A program that a test has compiled is not compiled again."""
+"""Does not compile a program again that an earlier test has compiled."""
 
 import importlib.util
 

@@ -1,4 +1,4 @@
-"""Calls with arguments that change from one to the next, and results that a call creates: compiled as eagerly."""
+"""Arguments that change between calls, and results that a call creates: compiled as eagerly."""
 
 import collections
 import functools
@@ -275,7 +275,7 @@ def test_calls_do_what_they_do_eagerly(name):
         assert type(got) is type(want) and plain(got) == plain(want)
 
 
-def test_functions_that_return_what_a_program_cannot_create_say_so():
+def test_unsupported_return_values_are_reported():
     compiled = torch.compile(lambda x: iter([x]))
     compiled(number(1))
     with pytest.warns(RuntimeWarning, match="it creates a list_iterator that it returns or sets"):

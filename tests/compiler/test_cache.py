@@ -1,4 +1,4 @@
-"""Compiled programs on disk: the next process finds them, and whatever is wrong with them costs time only."""
+"""Compiled programs on disk: later processes reuse them, and any damage only costs time."""
 
 import json
 import os
@@ -148,21 +148,21 @@ def run_known(folder, change="", way="compiled"):
 
 @pytest.mark.parametrize("way", ["lazy", "compiled"])
 @pytest.mark.usefixtures("jax")
-def test_a_program_that_is_known_is_not_traced_again(tmp_path, way):
+def test_a_cached_program_is_not_traced_again(tmp_path, way):
     traced, again, results = run_known(tmp_path, "", way)
     assert traced > 10 and again == 0
     assert run_known(tmp_path, "", way) == (0, 0, results)
 
 
 @pytest.mark.usefixtures("jax")
-def test_a_program_is_known_in_its_environment_only(tmp_path):
+def test_a_cached_program_is_bound_to_its_environment(tmp_path):
     first = run_known(tmp_path)
     assert run_known(tmp_path, "_digests.digest_of_sources = lambda: 'other'; _sources.KNOWN |= {'__main__'}") == first
     assert run_known(tmp_path, "jax.config.update('jax_default_matmul_precision', 'highest')") == first
 
 
 @pytest.mark.usefixtures("jax")
-def test_a_program_of_replaced_functions_is_nobody_elses(tmp_path):
+def test_programs_with_replaced_functions_are_not_shared(tmp_path):
     patch = "jax.numpy.tanh = lambda x: 2 * x"
     other = run_known(tmp_path, patch)
     first = run_known(tmp_path)
@@ -186,7 +186,7 @@ def test_a_program_whose_entries_are_damaged_or_gone_is_traced(tmp_path):
 
 
 @pytest.mark.usefixtures("jax")
-def test_a_program_for_which_jax_does_not_ask_is_traced(tmp_path):
+def test_a_program_is_traced_if_jaxs_cache_is_disabled(tmp_path):
     _, _, results = run_known(tmp_path)
     off = "from jax._src import compilation_cache; compilation_cache.is_cache_used = lambda backend: False"
     traced, again, found = run_known(tmp_path, off)
@@ -196,7 +196,7 @@ def test_a_program_for_which_jax_does_not_ask_is_traced(tmp_path):
 @pytest.mark.parametrize("contents", [None, b"", b"no JSON", b"3", b"[1, 2]", b'["a", [0], [[1]], 0]',
                                       b"[" * 100_000])
 @pytest.mark.usefixtures("jax")
-def test_an_entry_that_says_nothing_of_a_program(contents):
+def test_invalid_cache_entries_are_ignored(contents):
     from flambeau.engines.xla._inferred import Table
     from flambeau.engines.xla._stand_ins import Form
 
@@ -374,7 +374,7 @@ def test_nothing_stays_behind_of_a_write_that_fails(tmp_path):
     ("cache_key, compile_options, backend", False),
 ])
 @pytest.mark.usefixtures("jax")
-def test_programs_are_loaded_ahead_by_the_functions_of_jax_that_are_known(monkeypatch, parameters, is_known):
+def test_programs_are_preloaded_with_known_functions_of_jax(monkeypatch, parameters, is_known):
     from flambeau.engines.xla import _prefetch
 
     load, folder = eval(f"lambda {parameters}: (None, None)"), Memory()

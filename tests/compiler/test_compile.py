@@ -1,4 +1,4 @@
-"""Compiled functions do what the functions do: results, gradients, and everything they change."""
+"""Compiled functions behave like the originals: results, gradients, and all side effects."""
 
 import dataclasses
 from typing import NamedTuple
@@ -476,7 +476,7 @@ WORLDS = [Perceptron, Convolutions, Attention, Tied, Rebinding, Hooked, Parametr
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda w: w.__name__)
-def test_a_compiled_function_does_what_the_function_does(world):
+def test_a_compiled_function_matches_the_function(world):
     compiled = compare(world)
     assert compiled.count == world.programs
 

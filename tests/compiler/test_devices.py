@@ -1,4 +1,4 @@
-"""Compiled steps on a device do what eager ones do on the CPU, and never spoil what somebody else still needs."""
+"""Compiled steps on a device match eager ones on the CPU, and never donate memory that is still needed."""
 
 import copy
 import weakref
@@ -207,7 +207,7 @@ def test_two_devices_are_refused():
         added(torch.ones(2, device="xla"), torch.ones(2))
 
 
-def test_an_index_out_of_bounds_is_told_when_elements_are_read():
+def test_an_index_out_of_bounds_is_reported_when_elements_are_read():
     pick = torch.compile(lambda x, i: x[i] * 2)
     x = torch.arange(3.0, device="xla")
     for _ in range(2):
@@ -223,7 +223,7 @@ def spoil(run):
     return run(torch.ones(2, device="xla")[torch.tensor([0, 9], device="xla")])
 
 
-def test_errors_before_a_program_are_told_when_its_results_are_read():
+def test_errors_before_a_program_are_reported_when_its_results_are_read():
     with pytest.raises(IndexError, match="9 is out of bounds"):
         spoil(torch.compile(lambda x: x.sum())).item()
 
@@ -416,7 +416,7 @@ def test_numbers_that_the_host_computes_share_no_memory():
     assert next(iter(step.programs.values()))[0].partition.host is not None
 
 
-def test_memory_that_is_read_only_is_told_before_anything_is_taken():
+def test_read_only_memory_is_reported_before_any_change():
     x, count = torch.ones(2, device="xla"), torch.zeros(())
 
     @torch.compile
@@ -445,7 +445,7 @@ def grads_of(training):
     lambda grad: grad.view(-1),
     lambda grad: grad.data,
 ], ids=["itself", "detached", "a view", "its data"])
-def test_gradients_that_somebody_holds_stay_as_they_are(hold):
+def test_referenced_gradients_are_not_overwritten(hold):
     training = Training("xla", lr=0.1)
     training.run()
     held = [hold(grad) for grad in grads_of(training)]
@@ -490,7 +490,7 @@ def test_what_old_gradients_had_is_not_on_new_ones(change):
         assert torch.equal(a, b)
 
 
-def test_no_gradient_is_used_again_where_it_is_not_known_who_holds_it(monkeypatch):
+def test_gradients_with_unknown_references_are_not_reused(monkeypatch):
     from flambeau import _tensor
 
     training, plain = Training("xla", lr=0.1), Training("xla", lr=0.1)

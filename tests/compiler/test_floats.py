@@ -180,7 +180,7 @@ def test_a_comparison_binds_to_its_outcome():
     assert compiled.count == 2
 
 
-def test_a_float_that_the_function_changes_is_changed_by_every_run():
+def test_a_float_modified_by_the_function_is_modified_by_every_run():
     plain, other = {"lr": 1.0}, {"lr": 1.0}
 
     def decay(x, group):
@@ -194,7 +194,7 @@ def test_a_float_that_the_function_changes_is_changed_by_every_run():
     assert compiled.count == 1
 
 
-def test_an_error_of_python_is_raised_as_it_is_eagerly():
+def test_python_errors_are_raised_as_eagerly():
     group, compiled = {"lr": 0.5}, torch.compile(lambda x: x * (1 / group["lr"]))
     for _ in range(3):
         assert compiled(torch.ones(1)).item() == 2

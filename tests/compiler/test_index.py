@@ -1,4 +1,4 @@
-"""Reads and writes at indices that are tensors: where an index is only known when the program runs."""
+"""Reads and writes at index tensors, whose values are only known when the program runs."""
 
 import pytest
 
@@ -124,7 +124,7 @@ def test_an_index_is_data(function, device):
 
 
 @pytest.mark.parametrize("device", ["cpu", "xla"])
-def test_what_is_returned_shares_the_memory_of_an_argument(device):
+def test_a_result_that_shares_the_memory_of_an_argument(device):
     compiled = torch.compile(lambda x, i: x[:, i])
     for nr in range(4):
         x = torch.ones(3, 4, device=device)

@@ -1,4 +1,4 @@
-"""An interrupt leaves a training step done or not begun, wherever it arrives; nothing is lost with it."""
+"""An interrupt at any point leaves a training step either completed or not begun; no state is lost."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""Every layer does compiled what it does otherwise: results, gradients, buffers, random numbers."""
+"""Every layer gives the same compiled as eagerly: results, gradients, buffers, random numbers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Loops of compiled steps: many steps in one dispatch do what the steps do one by one."""
+"""Loops of compiled steps: many steps in one dispatch match the steps run one by one."""
 
 import numpy as np
 import pytest

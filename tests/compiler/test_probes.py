@@ -1,4 +1,4 @@
-"""A value in Python is read, changes, and the compiled function is called again: the result is never stale.
+"""A Python value is read, changes, and the compiled function is called again: the result is never stale.
 
 Each probe returns (read, change): what the function multiplies its argument by, and what changes that. Some of these
 values are guarded, some are inputs, others make the function run eagerly, with a warning; all must be right.
@@ -1058,7 +1058,7 @@ def test_clocks_go_on(clock):
     assert seen == sorted({*seen})
 
 
-def test_abstract_classes_may_be_asked_for():
+def test_isinstance_of_abstract_classes_is_supported():
     def scale(x, by):
         return x * (2 if isinstance(by, os.PathLike) else 3)
 
@@ -1119,7 +1119,7 @@ def test_attributes_of_objects_are_no_reason_to_run_eagerly():
     assert compiled.count == 1
 
 
-def test_a_function_that_looks_at_a_class_too_late_to_be_run_again_is_refused():
+def test_inspecting_a_class_after_side_effects_is_refused():
     numbers = itertools.count()
 
     def count():
@@ -1135,7 +1135,7 @@ def test_there_are_many_probes():
     assert len(PROBES) >= 110
 
 
-def test_generated_functions_say_which_module_they_belong_to():
+def test_generated_functions_have_their_module():
     owners = [torch, torch.Tensor, F, torch.linalg, torch.special]
     functions = [f for owner in owners for f in vars(owner).values() if isinstance(f, types.FunctionType)]
     functions += [op.function for op in OPS.values()]

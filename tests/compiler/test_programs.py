@@ -1,4 +1,4 @@
-"""When a program holds, when there is a new one, and what cannot be compiled."""
+"""When a program is reused, when a new one is compiled, and what cannot be compiled."""
 
 import collections
 import contextlib
@@ -277,7 +277,7 @@ def draws_by_value(x):
 
 @pytest.mark.parametrize("function", [data_dependent, asks_for_a_number, prints, selects, draws_by_value],
                          ids=lambda f: f.__name__)
-def test_what_needs_elements_is_an_error_that_leaves_everything_as_it_was(function):
+def test_reading_elements_raises_and_changes_nothing(function):
     class Inner(nn.Module):
         def __init__(self):
             super().__init__()
@@ -316,7 +316,7 @@ def test_what_needs_elements_is_an_error_that_leaves_everything_as_it_was(functi
     (lambda i: nn.functional.binary_cross_entropy(i / 2, torch.ones(2)), RuntimeError, "between 0 and 1"),
     (lambda i: torch.linalg.inv(torch.eye(2) * (i < 5)), torch.linalg.LinAlgError, "singular"),
 ])
-def test_wrong_values_are_noticed_when_the_program_runs(function, error, message):
+def test_invalid_values_are_reported_when_the_program_runs(function, error, message):
     count = torch.zeros(())
 
     def f(i):
@@ -388,7 +388,7 @@ def test_an_error_that_follows_from_a_refusal_does_not_run_the_function_again():
     assert count.item() == 1
 
 
-def test_tensors_that_escape_say_so():
+def test_escaped_tensors_raise_a_clear_error():
     kept = queue.SimpleQueue()
 
     def f(x):
@@ -407,7 +407,7 @@ def test_tensors_that_escape_say_so():
         repr(escaped)
 
 
-def test_memory_that_is_reached_twice_cannot_be_written():
+def test_memory_reached_through_two_tensors_cannot_be_written():
     x = torch.zeros(4)
     y = x[1:]
 
@@ -466,7 +466,7 @@ def test_a_weight_that_changes_before_backward_is_noticed():
         y.sum().backward()
 
 
-def test_what_the_program_itself_writes_is_no_such_change():
+def test_writes_of_the_program_itself_do_not_invalidate_it():
     class Running(nn.Module):
         def __init__(self):
             super().__init__()
@@ -493,7 +493,7 @@ def test_second_derivatives_of_a_program_are_refused_with_the_cure():
         torch.autograd.grad(g(), w, create_graph=True)
 
 
-def test_only_the_gradients_that_are_needed_are_asked_for():
+def test_only_needed_gradients_are_computed():
     g = torch.compile(lambda x, y: (x * 2, y * 3))
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     for _ in range(3):
@@ -676,7 +676,7 @@ def test_what_is_not_compiled_comes_back_as_it_is():
         torch.compile(3)
 
 
-def test_without_jax_it_says_what_to_install():
+def test_error_without_jax_names_the_extra():
     code = """
 import sys
 sys.modules["jax"] = None

@@ -1,4 +1,4 @@
-"""What a function reads and changes besides tensors: when a program still holds, and what it does again."""
+"""State other than tensors that a function reads and changes: guards, and replayed side effects."""
 
 import argparse
 import collections
@@ -300,7 +300,7 @@ def iterators():
 
 
 @pytest.mark.parametrize("name", [*iterators()])
-def test_what_gives_something_else_each_time_runs_eagerly(name):
+def test_nondeterministic_functions_run_eagerly(name):
     def make():
         def seed(nr):
             random.seed(nr)
@@ -312,7 +312,7 @@ def test_what_gives_something_else_each_time_runs_eagerly(name):
         agree(make)
 
 
-def test_a_tensor_that_is_found_nowhere_is_no_constant():
+def test_an_untracked_tensor_is_not_a_constant():
     import queue
 
     source = queue.SimpleQueue()

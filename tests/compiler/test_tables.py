@@ -1,4 +1,4 @@
-"""What tables, containers and objects hold, compared at once: by the extension and by its twin in Python."""
+"""Contents of dicts, containers and objects, compared at once: by the extension and by its twin in Python."""
 
 import collections
 import importlib.util
@@ -73,7 +73,7 @@ def test_lookups_may_change_the_lists(tables):
         assert not found
 
 
-def test_items_are_those_that_a_class_says(tables):
+def test_items_use_the_getitem_of_a_subclass(tables):
     assert tables.are_items([Doubled(a=3)], ["a"], [6], MISSING)
     assert not tables.are_items([Doubled(a=3)], ["a"], [3], MISSING)
 

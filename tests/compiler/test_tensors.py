@@ -1,4 +1,4 @@
-"""Tensors from outside: what a program may do with them, what is noticed about them, and what is refused."""
+"""Outside tensors: what a program may do with them, which changes are detected, and what is refused."""
 
 import copy
 
@@ -177,7 +177,7 @@ def the_same():
 
 
 @pytest.mark.parametrize("shared", [over_one_memory, as_data], ids=lambda f: f.__name__)
-def test_memory_that_comes_to_be_shared_is_noticed(shared):
+def test_arguments_that_later_share_memory_are_detected(shared):
     g = torch.compile(write_and_read)
     for _ in range(3):
         assert g(torch.ones(3), torch.ones(3)).tolist() == [2, 2, 2]
@@ -207,7 +207,7 @@ def add_rows(x):
 @pytest.mark.parametrize("function", [
     lambda x: (x.stride(), x.is_contiguous()), lambda x: x.view(9) * 2, lambda x: x * torch.arange(3.0), add_rows,
 ], ids=["strides", "view", "read", "write"])
-def test_how_an_argument_lies_in_memory_counts(function):
+def test_strides_of_an_argument_are_guarded(function):
     alternating(function, in_rows, in_columns, expanded)
 
 
@@ -299,7 +299,7 @@ def test_offsets_in_memory_are_those_of_whole_tensors():
         compiled(x[2:4])
 
 
-def test_results_lie_in_memory_as_they_do_otherwise():
+def test_results_have_the_strides_of_eager_ones():
     alternating(lambda x: [y.stride() for y in (x * 2, x.t() + 1, x.t() @ x, x.sum(0))], in_rows, in_columns)
     g = torch.compile(lambda x: x.t() * 2)
     assert [g(torch.ones(2, 3)).stride() for _ in range(3)] == [(1, 3)] * 3
@@ -310,7 +310,7 @@ def test_results_lie_in_memory_as_they_do_otherwise():
     lambda x: nn.functional.dropout(x.t() * 2), lambda x: (x.t() + 1).bernoulli_(0.5),
 ], ids=["argument", "view", "like argument", "like result", "dropout", "result"])
 @pytest.mark.parametrize("make", [in_rows, in_columns])
-def test_numbers_are_drawn_in_the_order_in_which_they_lie(draw, make):
+def test_random_numbers_are_drawn_in_memory_order(draw, make):
     g = torch.compile(draw)
     for seed in range(3):
         torch.manual_seed(seed)
@@ -346,7 +346,7 @@ INPUTS = {  # what happens to the tensor from outside, between calls -> the argu
 
 @pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
 @pytest.mark.parametrize("change", INPUTS.values(), ids=INPUTS.keys())
-def test_tensors_that_have_been_the_same_for_some_calls(change):
+def test_tensors_that_were_identical_in_earlier_calls(change):
     def world():
         w = torch.arange(4.0)
 

@@ -1,4 +1,4 @@
-"""Tuples of tensors, such as the hidden state of an LSTM, of which there is a new one at every step."""
+"""Tuples of tensors that are new at every step, such as the hidden state of an LSTM."""
 
 import types
 from typing import NamedTuple
@@ -211,7 +211,7 @@ def test_other_tuples_are_not_stale(change, device):
         agree(compiled(x), step(x))
 
 
-def test_a_tuple_that_is_found_in_two_ways_is_compared_as_itself():
+def test_a_tuple_reached_by_two_paths_is_compared_by_identity():
     first, second = Holder(), Holder()
     first.state = second.state = (torch.ones(2), torch.zeros(2))
 
@@ -244,7 +244,7 @@ def test_a_tensor_of_a_tuple_that_is_found_elsewhere_is_not_stale():
     assert step(x).tolist() == [7, 7]
 
 
-def test_a_write_to_a_tensor_of_a_tuple_goes_to_the_one_that_is_there():
+def test_a_write_to_a_tuple_element_reaches_the_current_tensor():
     own = Holder()
     own.state = (torch.zeros(2), "name")
 

@@ -1,4 +1,4 @@
-"""The first non-finite value, and what the guard leaves behind."""
+"""The first non-finite value is reported, and the guard leaves nothing behind."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The distributions that the tests go through, as code in which ``D`` is the package and ``T`` makes a tensor.
+"""The distributions under test, as code in which ``D`` is the package and ``T`` creates a tensor.
 
 Parameters are written ``P(...)``: a tensor that requires a gradient.
 """

@@ -1,4 +1,4 @@
-"""Distributions answer as PyTorch's do, and draw its numbers."""
+"""Distributions give PyTorch's results and samples."""
 
 import warnings
 

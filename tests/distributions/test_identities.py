@@ -1,4 +1,4 @@
-"""What must hold of any distribution: densities with a mass of 1, moments of draws, quantiles that invert."""
+"""Properties of all distributions: densities integrate to 1, sample moments, quantiles invert the cdf."""
 
 import math
 import re
@@ -135,7 +135,7 @@ def test_gamma_gradients_are_those_of_the_quantile():
     flambeau.testing.assert_close(flambeau._standard_gamma_grad(a, x), slope, rtol=1e-5, atol=0)
 
 
-def test_gamma_gradients_of_large_shapes_meet_the_others():
+def test_gamma_gradients_are_continuous_at_large_shapes():
     """There are three formulas: at the borders they agree."""
     from flambeau.engines.numpy import implicit
 

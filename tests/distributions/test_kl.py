@@ -1,4 +1,4 @@
-"""Divergences: PyTorch's values for every pair in its table, and what a divergence must satisfy."""
+"""KL divergences: PyTorch's values for every registered pair, and their properties."""
 
 import math
 import warnings

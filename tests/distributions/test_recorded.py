@@ -1,4 +1,4 @@
-"""What PyTorch drew and answered, for every distribution; recorded, so that it is compared without PyTorch too."""
+"""Samples and results recorded from PyTorch for every distribution, to compare without it."""
 
 from _programs import Programs
 from distributions._cases import CASES, build

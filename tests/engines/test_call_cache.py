@@ -1,4 +1,4 @@
-"""What is recorded for a call whose signature is cached is what ``Op.call`` records: forward, graph and backward. Nothing runs."""
+"""A cached call records what ``Op.call`` records: forward, graph and backward. Nothing runs."""
 
 import contextlib
 
@@ -123,7 +123,7 @@ def test_the_same_tensor_twice_is_another_signature(graph):
 
 
 @pytest.mark.parametrize("values", [(1, True, 1.0), (0.0, -0.0, False), (2, 2.0)])
-def test_numbers_that_are_equal_have_other_signatures(values):
+def test_equal_numbers_of_different_types_have_different_signatures(values):
     x = flambeau.tensor([3]).to("xla")
     for _ in range(2):
         for value in values:
@@ -138,7 +138,7 @@ def test_other_strides_are_another_signature():
         assert (view(moved) + 1).stride() == (view(x) + 1).stride()
 
 
-def test_views_of_other_offsets_write_where_they_lie():
+def test_cached_writes_respect_the_offset_of_a_view():
     x = flambeau.zeros(4, 2, device="xla")
     for i in range(4):
         x[i].view(2)[1:].add_(i + 1)

@@ -1,4 +1,4 @@
-"""The generated call of every op against ``Op.call``, with which it has to agree: results, graph and errors."""
+"""The generated call of every op agrees with ``Op.call``: results, graph and errors."""
 
 import contextlib
 import functools

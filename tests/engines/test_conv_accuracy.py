@@ -1,4 +1,4 @@
-"""Rounding errors of convolutions in float32, measured against float64, beside those that PyTorch has on the same numbers.
+"""Float32 rounding errors of convolutions against float64, compared with PyTorch's on the same numbers.
 
 PyTorch's were recorded from 2.13 with oneDNN on AVX2: root mean squares, relative to the root mean square of the values.
 """

@@ -1,4 +1,4 @@
-"""Digests are the same in every process, differ where something does, and are not there for what cannot be told."""
+"""Digests are equal in every process, differ if something does, and are None for what cannot be identified."""
 
 import functools
 import operator

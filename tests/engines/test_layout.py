@@ -1,4 +1,4 @@
-"""Where the elements of results lie: one rule for all engines, which NumPy's arrays follow too."""
+"""Strides of results: one rule for all engines, which NumPy's arrays follow too."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def permuted(value, order):
 @pytest.mark.parametrize("order", ["reversed", "rolled"])
 @pytest.mark.parametrize("row", [r for r in ROWS if not OPS[r.name].is_view and r.name not in BY_PARTS | SAME_SIZES],
                          ids=lambda row: row.name)
-def test_results_on_numpy_lie_as_the_rule_says(row, order):
+def test_numpy_results_follow_the_layout_rule(row, order):
     spec = OPS[row.name]
     tensors = [t.detach() if isinstance(t, Tensor) else t for t in row.tensors([permuted(v, order) for v in row.draw()])]
     results = spec.function(*tensors, **row.settings)

@@ -1,4 +1,4 @@
-"""Lazy evaluation: what is recorded on a device gives what the CPU gives, runs as few programs, and is never stale."""
+"""Lazy evaluation on a device: the results of the CPU, few programs, and nothing stale."""
 
 import copy
 import gc
@@ -99,7 +99,7 @@ def test_a_structure_is_compiled_again_for_other_settings_of_jax(lazy):
     assert again.compilations == 0
 
 
-def test_what_an_interrupt_has_stopped_is_still_recorded(lazy, monkeypatch):
+def test_interrupted_calls_are_still_recorded(lazy, monkeypatch):
     from flambeau.engines.xla import _programs
 
     def interrupt(*args):
@@ -198,7 +198,7 @@ def test_gradients_that_share_memory_are_clipped_as_on_the_cpu(take):
     assert found[1] == pytest.approx(found[0])
 
 
-def test_statistics_and_gradients_of_a_layer_are_a_call_each(lazy):
+def test_statistics_and_gradients_take_one_call_each(lazy):
     model = nn.BatchNorm1d(4).to("xla")
     x = torch.ones(3, 4).to("xla", torch.bfloat16).requires_grad_()
     lazy.synchronize()
@@ -217,7 +217,7 @@ def test_positions_are_copied_to_the_device_once():
     assert first.tolist() == torch.arange(5, device="xla").tolist() == [0, 1, 2, 3, 4] and second.tolist()[0] == 1
 
 
-def test_what_nobody_holds_is_not_computed(lazy):
+def test_unreferenced_results_are_not_computed(lazy):
     x, = draws((3,))
     x = x.to("xla")
     with Count(lazy) as count:
@@ -291,7 +291,7 @@ def test_memory_of_what_is_written_is_used_again(lazy):
 
 @pytest.mark.parametrize("hold", [lambda p: p.clone(), lambda p: p.detach() * 1, lambda p: p.data.view(2, 2).clone(),
                                   lambda p: p.exp().log()])
-def test_memory_that_somebody_holds_is_left_alone(lazy, hold):
+def test_referenced_memory_is_not_donated(lazy, hold):
     p = torch.ones(4, device="xla")
     p.add_(1).tolist()
     copies = [hold(p)]
@@ -352,7 +352,7 @@ def test_an_error_is_not_missed_where_the_result_is_not_used(lazy):
         lazy.synchronize()
 
 
-def test_what_was_computed_with_an_error_cannot_be_read():
+def test_results_of_a_failed_program_cannot_be_read():
     x, p = torch.ones(3, device="xla"), torch.zeros(3, device="xla")
     p += out_of_bounds(x)
     with pytest.raises(IndexError):
@@ -374,7 +374,7 @@ READERS = {
 
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-def test_an_error_comes_before_anything_is_made_of_elements(read):
+def test_deferred_errors_are_raised_before_elements_are_used(read):
     with pytest.raises(IndexError, match="out of bounds"):
         read(out_of_bounds(torch.ones(3, device="xla")))
 
@@ -390,7 +390,7 @@ OVERWRITERS = {
 
 
 @pytest.mark.parametrize("overwrite", OVERWRITERS.values(), ids=OVERWRITERS)
-def test_what_an_error_has_spoiled_can_be_written_anew(overwrite):
+def test_results_lost_to_an_error_can_be_overwritten(overwrite):
     p = torch.zeros(3, device="xla")
     p += out_of_bounds(torch.ones(3, device="xla"))
     with pytest.raises(IndexError):

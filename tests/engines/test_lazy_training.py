@@ -1,4 +1,4 @@
-"""Training programs on a device against the same on the CPU, and what programs do that could make records stale.
+"""Training programs on a device match the CPU, including ones that could make recorded calls stale.
 
 Each runs several steps: the first of a kind is recorded by general calls, the later ones by known ones.
 """

@@ -1,4 +1,4 @@
-"""Large arrays in memory that was in use before: whose it is, how much of it waits, and that it comes back clean."""
+"""The cache of large memory blocks: ownership, size limits, and that blocks are returned clean."""
 
 import contextvars
 import gc
@@ -134,7 +134,7 @@ def test_many_threads():
     assert not wrong
 
 
-def test_gradients_have_such_memory_and_the_program_keeps_its_own(kernels):
+def test_gradients_use_our_allocator_and_numpy_keeps_its_own(kernels):
     names = []
     x = flambeau.ones(SIZE, requires_grad=True)
     y = x * 1.0

@@ -1,4 +1,4 @@
-"""The native kernels of activations and of losses of each element against their twins in NumPy."""
+"""The native kernels of activations and elementwise losses against their twins in NumPy."""
 
 import numpy as np
 import pytest

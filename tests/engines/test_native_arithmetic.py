@@ -1,4 +1,4 @@
-"""Native sums, differences, products and quotients beside NumPy's: the same bits, however the operands broadcast."""
+"""Native arithmetic is bitwise equal to NumPy's, however the operands broadcast."""
 
 import numpy as np
 import pytest

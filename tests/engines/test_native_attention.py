@@ -1,4 +1,4 @@
-"""The native kernel of attention against the ops that write all weights."""
+"""The native kernel of attention against the ops that store all attention weights."""
 
 import numpy as np
 import pytest

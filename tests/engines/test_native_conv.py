@@ -1,4 +1,4 @@
-"""The native convolutions against their twins in NumPy: forward, to the input and to the weight."""
+"""The native convolutions against their twins in NumPy: forward, and gradients of input and weight."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What follows on sums in the kernels that make them, against the sums and the passes of NumPy after them."""
+"""Fused epilogues of kernels against separate NumPy passes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The native kernels against their twins in NumPy on arrays so large that their work is cut over threads, in odd parts."""
+"""The native kernels against their twins in NumPy on arrays large enough to be split over threads, in odd parts."""
 
 import numpy as np
 import pytest

@@ -85,7 +85,7 @@ def test_elements_put_in_rows_of_zeros(data):
 
 
 @needs_native
-def test_elements_put_out_of_bounds_are_for_the_twin_to_refuse():
+def test_put_out_of_bounds_is_left_to_the_twin():
     with pytest.raises(IndexError):
         NUMPY.put_along(np.ones((1, 2), np.float32), np.array([[0, 3]]), 1, (1, 3))
 
@@ -136,7 +136,7 @@ def test_sums_at_places(data):
 
 @needs_native
 @pytest.mark.parametrize("wrong", [3, 2**62])
-def test_places_out_of_bounds_are_for_the_twin_to_refuse(wrong):
+def test_indices_out_of_bounds_are_left_to_the_twin(wrong):
     x, weights, index = np.ones((1, 1, 3), np.float32), np.ones((1, 1, 2), np.float32), np.array([[[0, wrong]]])
     for name, arguments in (("sum_places", (x, index, weights)), ("dot_places", (weights, x, index)),
                             ("spread_places", (weights, index, weights, 3)),

@@ -1,4 +1,4 @@
-"""The native kernels of batch norms with an activation behind them against their twins in NumPy."""
+"""The native kernels of batch norms fused with an activation against their twins in NumPy."""
 
 import math
 

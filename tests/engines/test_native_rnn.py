@@ -1,4 +1,4 @@
-"""The native kernels of whole sequences against the steps that ops take one after the other."""
+"""The native kernels of whole sequences against ops that run step by step."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ def test_what_is_not_finite_spreads_as_in_steps(kind, value, monkeypatch):
 
 @needs_native
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_gradients_may_lie_in_memory_in_any_way(dtype):
+def test_gradients_with_any_strides(dtype):
     rng = np.random.default_rng(0)
     x, h, w = (rng.standard_normal(shape).astype(dtype) for shape in ((3, 5, 28), (5, 7), (28, 7)))
     _, cells, gates = NUMPY.lstm_sequence(x, h, h, w, False)

@@ -1,4 +1,4 @@
-"""Native views and stacks beside their twins: the same elements, in the same memory, with the same strides."""
+"""Native views and stacks against their twins: the same elements, memory and strides."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Native kernels that stand for several ops, against these: there is no twin in NumPy that computes the same."""
+"""Native kernels that replace several ops, against these ops: they have no twin in NumPy."""
 
 import itertools
 

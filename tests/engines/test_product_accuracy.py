@@ -1,4 +1,4 @@
-"""Products, attention, recurrent layers and norms are no less accurate than PyTorch's, against float64.
+"""Products, attention, recurrent layers and norms are as accurate as PyTorch's, measured against float64.
 
 The error of a result or gradient is the root of its mean square, relative to that of the values.
 """

@@ -1,4 +1,4 @@
-"""The pool of threads behind the native kernels: counts, forks, several users at once, and what NumPy notices of it."""
+"""The thread pool of the native kernels: thread counts, forks, concurrent users, and effects on NumPy."""
 
 import os
 import subprocess

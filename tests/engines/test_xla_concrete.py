@@ -1,4 +1,4 @@
-"""Every op on concrete jax arrays, outside of a compiled program."""
+"""Every op on concrete jax arrays, outside a compiled program."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_a_tensor_moves_to_the_cpu_with_its_elements(jax):
     lambda x: x.quantile(0.5), flambeau.corrcoef, lambda x: flambeau.cov(x[None][:, :0]), lambda x: flambeau.stft(x, 2, hop_length=1, return_complex=True),
     lambda x: flambeau.linalg.cond(x[:0, None].mT @ x[:0, None]), lambda x: flambeau.linalg.pinv(x[None], rtol=0.1),
 ])
-def test_what_is_computed_on_the_host_returns_to_the_device(jax, function):
+def test_results_computed_on_the_host_return_to_the_device(jax, function):
     x = flambeau.tensor([2.0, 1.0, 2.0])
     got, want = (jax.tree.leaves(function(t), is_leaf=lambda t: isinstance(t, flambeau.Tensor)) for t in (x.to(DEVICE), x))
     assert {t.device.type for t in got} == {"xla"}

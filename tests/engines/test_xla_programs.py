@@ -274,7 +274,7 @@ def test_public_functions(jax, function):
     (lambda x: x[x > 0], "index"),
     (lambda x: x.masked_select(x > 0), "masked_select"),
 ])
-def test_asking_for_elements_in_a_trace_is_refused(jax, asks, named):
+def test_reading_elements_in_a_trace_is_refused(jax, asks, named):
     def program(a):
         asks(wrap(a))
         return a

@@ -1,4 +1,4 @@
-"""The gradients of gradients, in programs compiled by jax."""
+"""Second gradients, in programs compiled by jax."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The rows of all tables, and how one is run on both engines."""
+"""The rows of all tables, and how to run one on both engines."""
 
 import importlib
 import pkgutil

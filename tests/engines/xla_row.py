@@ -1,4 +1,4 @@
-"""One row of the tables in ``xla_rows_*.py``: an op, what it is called with, and how its results are compared.
+"""One row of the tables in ``xla_rows_*.py``: an op, its arguments, and how results are compared.
 
     row("mul", R(2, 3), R(3))
     row("cumsum", R(2, 3), axis=1, reverse=True)

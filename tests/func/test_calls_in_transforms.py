@@ -1,4 +1,4 @@
-"""Calls in vmap and in forward mode give what they give in PyTorch: for samples without dimensions, and for matrices."""
+"""Calls under vmap and in forward mode give PyTorch's results, for zero-dimensional samples and for matrices."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the transforms refuse: errors of PyTorch's types, with the words that people search for."""
+"""Errors of the transforms: PyTorch's types, and the phrases that people search for."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""autograd.forward_ad, and what is built on forward mode: as PyTorch has it."""
+"""autograd.forward_ad, and functions based on forward mode, compared with PyTorch."""
 
 import contextlib
 import sys

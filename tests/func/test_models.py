@@ -1,4 +1,4 @@
-"""Modules under the transforms: per-sample gradients, ensembles, Jacobians of layers; all as PyTorch has them."""
+"""Modules under the transforms, compared with PyTorch: per-sample gradients, ensembles, Jacobians of layers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every op under vmap and in forward mode, by the rows that the XLA engine is tested with.
+"""Every op under vmap and in forward mode, on the rows of the XLA engine's tests.
 
 The batching rules are compared with a loop over the samples, in all combinations of operands that are mapped over; the
 rules of gradients with gradients of the loop; the jvps with the derivative of the vjp.

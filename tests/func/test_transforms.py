@@ -1,4 +1,4 @@
-"""func's transforms, alone and inside of each other: the values, structures and errors that PyTorch gives."""
+"""The transforms of func, alone and nested: PyTorch's values, structures and errors."""
 
 import numpy as np
 import pytest

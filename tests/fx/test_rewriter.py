@@ -1,4 +1,4 @@
-"""Parts of graphs that are replaced, shapes that are noted, layers that become one; compared with PyTorch."""
+"""Subgraph rewriting, shape propagation and fusion, compared with PyTorch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a page says of a model, and what the model is like afterwards."""
+"""What a page shows of a model, and that the model is left unchanged."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Activations that overwrite their input: the kernel writes to memory itself where it can."""
+"""In-place activations: the kernel writes to the memory itself if it can."""
 
 import pytest
 
@@ -114,7 +114,7 @@ def test_writes_are_counted_and_noticed_as_by_the_oracle(name):
     lambda t, x: t.rrelu_(x, -0.5, -0.2),
 ])
 @pytest.mark.oracle
-def test_what_cannot_be_told_of_the_result_is_refused_in_backward(call):
+def test_negative_slopes_in_place_are_refused_in_backward(call):
     torch = pytest.importorskip("torch")
     for library in (t, torch):
         x = library.tensor([-1.0, 2.0], requires_grad=True)

@@ -1,4 +1,4 @@
-"""check_module: every layer passes it, and each of its checks finds the faults that it is there for."""
+"""check_module: every layer passes it, and each check finds the faults that it is meant for."""
 
 import itertools
 import os
@@ -318,7 +318,7 @@ def test_a_good_module_passes():
     check_module(nn.Linear, (3, 2), X, kwargs={"bias": False}, skip=["engines"])
 
 
-def test_the_only_failure_of_a_fault_that_breaks_one_thing():
+def test_a_fault_that_breaks_one_thing_fails_one_check():
     with pytest.raises(ModuleCheckError) as caught:
         check_module(WrongGradient, (), X, skip=["engines"])
     assert list(caught.value.failures) == ["gradients"]

@@ -1,4 +1,4 @@
-"""Clipping of gradients, and parameters as one vector, as PyTorch has them."""
+"""Gradient clipping, and parameters as one vector, compared with PyTorch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Containers behave as PyTorch's: every method, every error, every repr."""
+"""Containers behave like PyTorch's: every method, every error, every repr."""
 # ruff: noqa: B023, RUF005  (functions made in loops are called at once; containers are added on purpose)
 
 import copy

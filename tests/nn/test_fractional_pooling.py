@@ -1,4 +1,4 @@
-"""Maxima over windows in random steps: PyTorch's for the same seed."""
+"""Fractional max pooling gives PyTorch's results for the same seed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Layers call torch.nn.functional through the module, so that what counts or replaces its functions sees them."""
+"""Layers call torch.nn.functional through the module, so that replaced or counted functions take effect."""
 
 import collections
 import types

@@ -1,4 +1,4 @@
-"""Batch norms in training and the activations behind them: one op, with results and graphs as of modules one by one."""
+"""Fused batch norms and activations in training: one op, with the results and graphs of separate modules."""
 
 import copy
 import io
@@ -197,7 +197,7 @@ def test_the_convolution_needs_the_norm_neither_alive_nor_unchanged():
     assert t.equal(t.autograd.grad(loss, model[3].weight)[0], right)
 
 
-def test_gradients_that_nobody_wants_are_not_computed(runs, monkeypatch):
+def test_unneeded_gradients_are_not_computed(runs, monkeypatch):
     computed, own = [], NUMPY.conv_weight
     monkeypatch.setattr(NUMPY, "conv_weight", lambda *args: computed.append(1) or own(*args))
     model, x = small()
@@ -260,7 +260,7 @@ def test_writes_by_later_modules_are_noticed(last, runs):
     assert runs
 
 
-def test_what_was_written_to_is_not_held_longer_than_the_graph(runs):
+def test_written_tensors_are_released_with_the_graph(runs):
     model, x = small()
     hidden = model[:3](x)
     loss, memory = model[3:](hidden).sum(), weakref.ref(hidden._a)

@@ -1,4 +1,4 @@
-"""Neighbours in a Sequential that run as one kernel: the results of modules one by one, and only where nobody watches."""
+"""Modules in a Sequential that run as one kernel: same results, and only if nothing observes the values between."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Images read at given places: every mode and padding, coordinates far outside, and two derivatives."""
+"""Grid sampling: every mode and padding, coordinates far outside, and two derivatives."""
 
 import itertools
 
@@ -53,7 +53,7 @@ def test_other_precisions_agree_with_torch(dtype):
 @pytest.mark.parametrize(("mode", "padding", "align"), list(itertools.product(
     ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection"), (False, True))))
 @pytest.mark.parametrize("value", ["nan", "inf"])
-def test_what_lies_outside_is_zero_whatever_is_inside(value, mode, padding, align, where):
+def test_zero_padding_ignores_nonfinite_pixels(value, mode, padding, align, where):
     torch, results = pytest.importorskip("torch"), []
     for t in (flambeau, torch):
         x, g = t.ones(1, 1, 3, 4), t.ones(1, 1, 1, 8)
@@ -100,7 +100,7 @@ def test_the_identity_reads_the_image():
         flambeau.testing.assert_close(found, x, rtol=1e-5, atol=1e-6)
 
 
-def test_corners_that_are_not_mentioned_are_warned_about():
+def test_missing_align_corners_warns():
     with pytest.warns(UserWarning, match="align_corners=False since 1.3.0"):
         F.grid_sample(flambeau.zeros(1, 1, 2, 2), flambeau.zeros(1, 1, 1, 2))
     with pytest.warns(UserWarning, match="unit-size grids"):

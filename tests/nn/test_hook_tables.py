@@ -1,4 +1,4 @@
-"""The tables of hooks under PyTorch's names: as attributes, in ``__dict__``, read and written by others."""
+"""The hook dicts under PyTorch's names: as attributes, in ``__dict__``, read and written by other code."""
 
 import copy
 import pickle

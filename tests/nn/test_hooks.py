@@ -1,4 +1,4 @@
-"""Hooks on modules fire as PyTorch's do: when, in which order, with what, and what their results do."""
+"""Hooks on modules behave like PyTorch's: when and in which order they run, their arguments and results."""
 
 
 import copy
@@ -923,7 +923,7 @@ def test_flags_are_in_the_record_only():
     assert not record.with_kwargs
 
 
-def test_old_hook_says_what_it_misses():
+def test_old_backward_hook_warns_of_missing_gradients():
     m = nn.Sequential(nn.Linear(1, 1), nn.Tanh())
     m.register_backward_hook(lambda *a: None)
     with pytest.warns(FutureWarning, match="runs several nodes: some of grad_input .* register_full_backward_hook"):

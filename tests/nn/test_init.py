@@ -1,4 +1,4 @@
-"""nn.init as PyTorch's: the numbers of a seed and of a generator, and errors."""
+"""nn.init against PyTorch: the numbers for a seed and a generator, and errors."""
 
 import flambeau
 from _programs import Programs, raised, warned

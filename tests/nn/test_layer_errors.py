@@ -1,4 +1,4 @@
-"""What layers and their functions refuse: PyTorch's types of error, in words that name the shapes."""
+"""Errors of layers and their functions: PyTorch's types, with messages that name the shapes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every layer, a row each: as PyTorch's, as recorded from it, and the same after being copied."""
+"""Every layer, one row each: compared with PyTorch, with recorded results, and after being copied."""
 
 import copy
 import itertools

@@ -1,4 +1,4 @@
-"""Lazy modules as PyTorch's: before the first call, at it, and after it; saved, loaded, copied."""
+"""Lazy modules, compared with PyTorch: before, during and after the first call; saved, loaded, copied."""
 # ruff: noqa: B023  (the functions made in loops are called at once)
 
 import copy

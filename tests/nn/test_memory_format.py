@@ -1,4 +1,4 @@
-"""Images that lie channels-last give results and gradients that do, with PyTorch's strides."""
+"""channels_last inputs give channels_last results and gradients, with PyTorch's strides."""
 
 import flambeau
 from _programs import Programs

@@ -1,4 +1,4 @@
-"""What modules say when something is wrong, and the tools that show a model: better than PyTorch's."""
+"""Error messages of modules, and the tools that show a model: more helpful than PyTorch's."""
 
 import functools
 import pickle

@@ -1,4 +1,4 @@
-"""Models as people write them, trained for a few steps: the same seed gives PyTorch's losses."""
+"""Typical models, trained for a few steps: the same seed gives PyTorch's losses."""
 
 import copy
 import math

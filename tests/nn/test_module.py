@@ -1,4 +1,4 @@
-"""Module behaves as PyTorch's: attributes, registration, traversal, moves and modes."""
+"""Module behaves like PyTorch's: attributes, registration, traversal, moves and modes."""
 # ruff: noqa: B023  (the functions made in loops are called at once)
 
 import copy
@@ -958,7 +958,7 @@ def test_compile_that_compiles_nothing(given):
     assert net(x).tolist() == before
 
 
-def test_cuda_says_what_is_missing():
+def test_cuda_error_names_what_is_missing():
     """AssertionError as in a PyTorch built for the CPU; RuntimeError where there are GPUs, but fewer."""
     with pytest.raises((AssertionError, RuntimeError), match=r"flambeau\[xla\]|no device cuda:99"):
         nn.Linear(1, 1).cuda(99)

@@ -1,4 +1,4 @@
-"""Names that are there for old programs, and for programs written for several devices."""
+"""Names that exist for old programs, and for programs written for several devices."""
 
 import pytest
 

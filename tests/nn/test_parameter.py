@@ -1,4 +1,4 @@
-"""Parameter and Buffer as PyTorch's."""
+"""Parameter and Buffer, compared with PyTorch."""
 
 
 import copy
@@ -120,7 +120,7 @@ def test_pickle():
     assert back.tolist() == [1.0, 1.0]
 
 
-def test_pickle_after_somebody_looked_at_the_graph():
+def test_pickle_after_grad_fn_was_accessed():
     p = nn.Parameter(flambeau.ones(2))
     node = (p * 2).grad_fn.next_functions[0][0]
     assert node.variable is p

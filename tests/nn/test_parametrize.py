@@ -1,4 +1,4 @@
-"""Parametrizations as PyTorch's: computing, setting, removing, caching, saving."""
+"""Parametrizations, compared with PyTorch: computing, setting, removing, caching, saving."""
 
 
 import copy

@@ -1,4 +1,4 @@
-"""Random trees with random hooks, and random registrations: what happens is what happens in PyTorch."""
+"""Random trees with random hooks, and random registrations, behave as in PyTorch."""
 
 import warnings
 

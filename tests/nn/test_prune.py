@@ -1,4 +1,4 @@
-"""Pruning as PyTorch's: masks, names, chains of methods, draws and errors."""
+"""Pruning, compared with PyTorch: masks, names, chains of methods, random choices and errors."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Recurrent layers beyond one row each: packed sequences, dropout, second derivatives, weights, what is refused."""
+"""Recurrent layers beyond the table: packed sequences, dropout, second derivatives, weights, errors."""
 
 import copy
 import itertools

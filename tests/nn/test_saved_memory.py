@@ -1,4 +1,4 @@
-"""Layers keep for backward no more memory than PyTorch's do."""
+"""Layers save no more memory for backward than PyTorch's do."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""state_dict and load_state_dict as PyTorch's: keys, metadata, hooks, strictness, assignment, errors."""
+"""state_dict and load_state_dict, compared with PyTorch: keys, metadata, hooks, strictness, assignment, errors."""
 # ruff: noqa: B023  (the functions made in loops are called at once)
 
 import copy

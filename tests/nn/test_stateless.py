@@ -1,4 +1,4 @@
-"""functional_call and skip_init as PyTorch's."""
+"""functional_call and skip_init, compared with PyTorch."""
 # ruff: noqa: B023  (the functions made in loops are called at once)
 
 import pytest

@@ -1,4 +1,4 @@
-"""Attention and the Transformer family: masks, dropout, options and errors, as PyTorch has them."""
+"""Attention and the Transformer family, compared with PyTorch: masks, dropout, options and errors."""
 
 import itertools
 import math
@@ -299,7 +299,7 @@ def layer_that_reports(t, seen):
 @pytest.mark.parametrize("mask", ["None", "t.zeros(3, 3)", "t.zeros(3, 3).fill_(-inf).triu(1)", "t.zeros(2, 2)",
                                   "t.ones(3, 3, dtype=t.bool).triu(1)"])
 @pytest.mark.parametrize("hint", [None, True, False])
-def test_layers_are_told_whether_the_mask_is_causal(mask, hint):
+def test_is_causal_is_passed_to_layers(mask, hint):
     torch = pytest.importorskip("torch")
     found = []
     for t in (flambeau, torch):

@@ -1,4 +1,4 @@
-"""Images at another size: every mode, up and down, on floats and bytes."""
+"""Interpolation: every mode, up and down, on floats and bytes."""
 
 import itertools
 

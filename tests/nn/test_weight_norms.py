@@ -1,4 +1,4 @@
-"""Weight, spectral and orthogonal normalization, by hooks and by parametrizations, as PyTorch has them."""
+"""Weight, spectral and orthogonal normalization, by hooks and by parametrizations, compared with PyTorch."""
 
 import copy
 import pickle

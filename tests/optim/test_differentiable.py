@@ -1,4 +1,4 @@
-"""Steps that are recorded: their gradients, by what goes into them, are those of finite differences and PyTorch's."""
+"""Differentiable steps: gradients with respect to all inputs, by finite differences and against PyTorch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""All optimizers: short programs on both libraries, recorded so that they also run without PyTorch."""
+"""All optimizers: short programs on both libraries, with recorded results so that they also run without PyTorch."""
 
 import inspect
 

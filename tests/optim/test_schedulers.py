@@ -1,4 +1,4 @@
-"""Schedulers set the learning rates that PyTorch's do, save and load alike, and refuse and warn of the same."""
+"""Schedulers give PyTorch's learning rates, state dicts, errors and warnings."""
 
 import copy
 import math
@@ -281,7 +281,7 @@ def test_a_hundred_steps(name):
 @pytest.mark.oracle
 @pytest.mark.parametrize("to_theirs", [True, False], ids=["to torch", "from torch"])
 @pytest.mark.parametrize("name", SCHEDULERS)
-def test_state_goes_from_one_library_to_the_other(name, to_theirs):
+def test_state_dicts_are_exchanged_with_pytorch(name, to_theirs):
     torch = pytest.importorskip("torch")
     first, second = (flambeau, torch) if to_theirs else (torch, flambeau)
     optimizer, other = optimizer_of(first), optimizer_of(second)
@@ -319,7 +319,7 @@ def test_pickled():
     assert run(copied, its_scheduler, 15, 8) == run(optimizer, scheduler, 15, 8)
 
 
-def test_a_step_that_was_replaced_before_is_no_mistake():
+def test_a_previously_replaced_step_is_accepted():
     optimizer = optimizer_of(flambeau)
     optimizer.step = lambda: None
     scheduler = flambeau.optim.lr_scheduler.StepLR(optimizer, 1)

@@ -1,4 +1,4 @@
-"""Every optimizer with its options takes the steps that PyTorch takes; its state goes from one library to the other."""
+"""Every optimizer with its options takes PyTorch's steps; states are exchanged between the libraries."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_twenty_steps(torch, name, options, dtype):
 
 @pytest.mark.parametrize("to_theirs", [True, False], ids=["to torch", "from torch"])
 @pytest.mark.parametrize("name, options", CASES, ids=IDS)
-def test_state_goes_from_one_library_to_the_other(torch, name, options, to_theirs):
+def test_state_dicts_are_exchanged_with_pytorch(torch, name, options, to_theirs):
     first, second = (flambeau, torch) if to_theirs else (torch, flambeau)
     convert = to_torch if to_theirs else to_flambeau
     before = problem_for(name)(first, "float64")

@@ -1,4 +1,4 @@
-"""Floating-point operations: PyTorch's counts, by op and by module."""
+"""FLOP counts, compared with PyTorch, by op and by module."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Profiles: what was called, how often and how long."""
+"""Profiles: calls, their counts and times."""
 
 import gzip
 import json

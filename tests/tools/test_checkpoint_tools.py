@@ -1,4 +1,4 @@
-"""Short runs of the tools that kill saves and forge checkpoints; and that they find what they look for."""
+"""Short runs of the tools that kill saves and forge checkpoints, and proof that they find faults."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""``tools/device_tests.py`` runs on accelerators only, which other tests do not."""
+"""``tools/device_tests.py`` runs its tests only on accelerators."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The differential tool finds faults that are planted into Flambeau, and none where there are none."""
+"""The differential tool finds faults injected into Flambeau, and reports no false ones."""
 
 import math
 import pathlib
@@ -117,7 +117,7 @@ def test_nothing_is_found_where_no_fault_is(tmp_path):
     assert not found, "\n\n".join(found)
 
 
-def test_index_of_an_equal_median_is_no_finding_and_others_are():
+def test_index_of_an_equal_median_is_excused_and_others_are_not():
     torch = pytest.importorskip("torch")
     from differential.deliberate import is_deliberate
     from differential.program import Pair, Step
@@ -135,7 +135,7 @@ def test_index_of_an_equal_median_is_no_finding_and_others_are():
 
 @pytest.mark.parametrize("use", ["b.sum().backward()", "a.register_hook(lambda g: log.append(('hook', g)))\nb.sum().backward()",
                                  "torch.autograd.grad(b.sum(), a)"])
-def test_view_that_has_lost_its_leaf_is_no_finding_and_a_gradient_that_is_not_there_is(use):
+def test_view_that_lost_its_leaf_is_excused_and_a_missing_gradient_is_not(use):
     torch = pytest.importorskip("torch")
     from differential.deliberate import is_deliberate
     from differential.program import Pair, Step
@@ -160,7 +160,7 @@ ROUNDED = {  # a module, and its input: gradients beside large ones, and of a ki
 
 
 @pytest.mark.parametrize("layer", ROUNDED)
-def test_rounding_is_no_finding_and_a_wrong_gradient_is(layer):
+def test_rounding_is_excused_and_a_wrong_gradient_is_not(layer):
     torch = pytest.importorskip("torch")
     from differential.program import Pair, Step
 
@@ -188,7 +188,7 @@ def test_the_judge_of_rounding_begins_with_the_same_half_precision():
         assert pair.do(Step(text, {}, target)) is None
 
 
-def test_what_half_precision_rounds_to_zero_may_have_either_sign_and_a_wrong_gradient_is_found():
+def test_signs_of_underflown_halves_are_excused_and_wrong_gradients_are_found():
     torch = pytest.importorskip("torch")
     from differential.program import Pair, Step
 
@@ -204,7 +204,7 @@ def test_what_half_precision_rounds_to_zero_may_have_either_sign_and_a_wrong_gra
     assert pair.do(Step("torch.ones(1)", {}, "z")).kind == "values"
 
 
-def test_what_is_no_finding_stands_in_the_guide():
+def test_deliberate_differences_are_documented():
     pytest.importorskip("torch")
     from differential.deliberate import DIFFERENCES
 

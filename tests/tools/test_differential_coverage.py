@@ -1,4 +1,4 @@
-"""The differential tool draws whatever torch.nn and torch.optim have, but for what is named here with its reason."""
+"""The differential tool covers torch.nn and torch.optim, except for the exclusions listed here."""
 
 import inspect
 import pathlib
@@ -56,7 +56,7 @@ def test_what_is_not_drawn_is_named_with_its_reason():
     assert sorted(missing_names() - named) == []
 
 
-def test_what_is_named_as_not_drawn_exists_and_is_not_drawn():
+def test_exclusions_exist_and_are_not_drawn():
     named = {name for names in NOT_DRAWN.values() for name in names.split()}
     assert sorted(named - set(public_names())) == []
     assert sorted(named - missing_names()) == []
@@ -76,7 +76,7 @@ class Simplest:
 REFUSED = {"nn.RNNBase", "nn.SyncBatchNorm"}  # cases whose simplest choice is an error in PyTorch
 
 
-def test_each_case_runs_and_agrees_in_its_simplest_form():
+def test_each_case_agrees_in_its_simplest_form():
     torch = pytest.importorskip("torch")
     from differential import cases, functionals, layers, losses, sequences
     from differential.deliberate import is_deliberate

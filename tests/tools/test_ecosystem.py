@@ -1,4 +1,4 @@
-"""Libraries written for PyTorch run on Flambeau; with PyTorch beside it, they print the same."""
+"""Libraries written for PyTorch run on Flambeau, and print the same as on PyTorch."""
 
 import importlib
 import sys

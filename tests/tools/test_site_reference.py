@@ -1,4 +1,4 @@
-"""Docstrings as Markdown, and what the reference shows of them."""
+"""Docstrings as Markdown, and their layout in the reference."""
 
 import site_reference
 

@@ -1,4 +1,4 @@
-"""``utils.benchmark``: times of small pieces of code."""
+"""``utils.benchmark``: timing of code snippets."""
 
 import pytest
 

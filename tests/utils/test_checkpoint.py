@@ -1,4 +1,4 @@
-"""utils.checkpoint as PyTorch's: values, gradients, what is called again and when, random numbers, errors."""
+"""utils.checkpoint, compared with PyTorch: values, gradients, recomputation, random numbers, errors."""
 
 import contextlib
 import gc

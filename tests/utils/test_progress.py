@@ -1,4 +1,4 @@
-"""The line that shows how far a loop is."""
+"""The progress bar."""
 
 import io
 
@@ -45,7 +45,7 @@ def test_without_a_length(clock):
     assert lines(file)[-1] == "3  0.0/s  3:05:00"
 
 
-def test_it_is_quiet_where_there_is_no_terminal(capsys):
+def test_it_is_silent_without_a_terminal(capsys):
     bar = Progress(data.DataLoader(range(5)), "epoch")
     for batch in bar:
         bar.update(loss=batch)
@@ -69,7 +69,7 @@ def test_a_loop_that_is_left_ends_the_line(clock):
     assert file.getvalue().endswith("\n")
 
 
-def test_a_tensor_is_looked_at_only_when_the_line_is_drawn(monkeypatch):
+def test_a_tensor_is_read_only_when_the_line_is_drawn(monkeypatch):
     looks = []
 
     class Loss:

@@ -1,4 +1,4 @@
-"""Trees agree with PyTorch's."""
+"""Pytrees agree with PyTorch's."""
 
 from collections import OrderedDict, defaultdict, deque, namedtuple
 

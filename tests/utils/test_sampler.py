@@ -1,4 +1,4 @@
-"""Samplers: PyTorch's order for a seed, and how much they draw; the same programs on both libraries."""
+"""Samplers: PyTorch's order for a seed, and its use of random numbers; the same programs on both libraries."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Logs for TensorBoard: what is read back from the files, and that PyTorch writes the same."""
+"""TensorBoard logs: the events in the files, compared with PyTorch's."""
 
 import io
 import os
@@ -110,7 +110,7 @@ def test_flush_close_and_more(tmp_path):
     assert len(values(tmp_path)) == 4
 
 
-def test_what_is_logged_after_purge_step_hides_what_was(tmp_path):
+def test_purge_step_hides_earlier_events(tmp_path):
     writer()(tmp_path, purge_step=5).close()
     assert [(event.step, event.session_log.status) for _, event in events(tmp_path)] == [(0, 0), (5, 0), (5, 1)]
 

@@ -1,4 +1,4 @@
-"""DataLoader with worker processes: order, seeds, errors, deaths, memory; the programs run on both libraries."""
+"""DataLoader with worker processes: order, seeds, errors, crashes, memory; the programs run on both libraries."""
 
 import gc
 import multiprocessing
@@ -308,7 +308,7 @@ def test_a_worker_that_ignores_signals_is_killed(short_grace, monkeypatch):
     assert_ended(pids)
 
 
-def test_large_indices_and_large_answers_do_not_block_each_other():
+def test_large_indices_and_large_samples_do_not_deadlock():
     """More bytes in both directions than the sockets hold."""
     lists = [[j] * 100_000 for j in range(12)]
     loader = data.DataLoader(range(12), batch_sampler=lists, num_workers=1, prefetch_factor=8, collate_fn=lambda batch: "x" * 300_000 + str(batch[0]))
@@ -428,7 +428,7 @@ def test_batches_that_are_kept_hold_no_descriptors():
     assert shared_mappings() == mapped
 
 
-def test_memory_is_not_used_again_while_somebody_looks_at_it():
+def test_memory_is_not_reused_while_referenced():
     loader = data.DataLoader(flambeau.arange(40.0).reshape(40, 1).expand(40, 9000).contiguous(), num_workers=2)
     views = [batch.numpy()[:, 5:6] for batch in loader]
     assert [view.item() for view in views] == list(range(40))
@@ -527,6 +527,6 @@ def test_information_about_the_worker():
     assert data.get_worker_info() is None
 
 
-def test_the_iterator_is_known_by_its_name():
+def test_the_iterator_has_pytorchs_class_name():
     epoch = iter(loader_of(lambda i: i))
     assert isinstance(epoch, _MultiProcessingDataLoaderIter) and len(epoch) == 8

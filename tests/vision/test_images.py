@@ -1,4 +1,4 @@
-"""Images read and written by Pillow, by the operators that torchvision asks for."""
+"""Images read and written with Pillow by the operators that torchvision calls."""
 
 import builtins
 import io

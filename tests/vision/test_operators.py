@@ -1,4 +1,4 @@
-"""The operators of torchvision's extension, as torchvision 0.28 on PyTorch has them: values, places and gradients."""
+"""The operators of torchvision's extension, compared with torchvision 0.28 on PyTorch: values, indices, gradients."""
 
 import importlib
 
