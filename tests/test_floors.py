@@ -124,7 +124,7 @@ FINDS_MODULES = {
     "alias/_classes.py": "the same",
     "engines/xla/_digests.py": "the module that a function says it is of",
     "engines/xla/_sources.py": "the modules that a program's code is of",
-    "overrides.py": "the public functions, of whatever floor, that ask classes",
+    "overrides.py": "the public functions, of any floor, that classes override",
     "utils/data/_iterators.py": "whether jax was imported",
     "compiler/_watch.py": "modules that the user's code imports",
 }

@@ -53,13 +53,13 @@ PUBLIC_NAMES = {
 ARITHMETIC = (
     "add", "and", "floordiv", "lshift", "matmul", "mod", "mul", "or", "pow", "rshift", "sub", "truediv", "xor",
 )
-OPERATORS = frozenset((  # of two operands: where one raises TypeError, Python asks the other operand
+OPERATORS = frozenset((  # binary operators: if one raises TypeError, Python tries the other operand
     *(f"__{kind}{name}__" for name in ARITHMETIC for kind in ("", "r", "i")),
     "__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__",
 ))
-MODULES = ("", ".fft", ".linalg", ".nn.functional", ".special")  # whose functions ask the classes of their arguments
-UNASKED = frozenset(("__iter__", "as_subclass"))  # methods that ask nobody
-IGNORED = frozenset((  # functions that ask nobody
+MODULES = ("", ".fft", ".linalg", ".nn.functional", ".special")  # whose functions can be overridden
+NOT_OVERRIDABLE = frozenset(("__iter__", "as_subclass"))  # methods that cannot be overridden
+IGNORED = frozenset((  # functions that cannot be overridden
     "are_deterministic_algorithms_enabled", "broadcast_shapes", "compile", "fork_rng", "from_dlpack", "from_numpy",
     "frombuffer", "get_default_device", "get_default_dtype", "get_deterministic_debug_mode",
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state", "initial_seed",
@@ -69,7 +69,7 @@ IGNORED = frozenset((  # functions that ask nobody
     "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_num_interop_threads", "set_num_threads",
     "set_printoptions", "set_rng_state", "typename", "use_deterministic_algorithms", "vmap",
 ))
-FACTORIES = frozenset((  # functions that make tensors of other things: they ask modes only
+FACTORIES = frozenset((  # functions that create tensors: only modes override them
     "arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "empty", "empty_permuted", "empty_strided",
     "eye", "fftfreq", "full", "hamming_window", "hann_window", "kaiser_window", "linspace", "logspace", "ones", "rand",
     "randint", "randn", "randperm", "range", "rfftfreq", "scalar_tensor", "sparse_coo_tensor", "tensor", "tril_indices",
@@ -80,13 +80,13 @@ are_silent = SILENT.issuperset
 
 
 class _State(threading.local):
-    off = 0  # how many calls deep no class is asked
+    off = 0  # the nesting depth of calls without overrides
     modes: tuple[TorchFunctionMode, ...] = ()  # that are entered, the innermost last
 
 
 _state = per_thread(_State())
 _lock = threading.Lock()
-_asks = False  # whether functions ask
+_enabled = False  # whether functions check for overrides
 
 
 class DisableTorchFunctionSubclass:
@@ -123,12 +123,12 @@ class TorchFunctionMode:
         _state.modes = _state.modes[:-1]
 
 
-def ask_mode(func, args, kwargs):
+def dispatch_to_mode(func, args, kwargs):
     """The result of the innermost mode's ``__torch_function__``, which runs outside of that mode."""
     *outer, mode = _state.modes
     before, _state.modes = _state.modes, tuple(outer)
     try:
-        return mode.__torch_function__(func, tuple(overriding((*args, *kwargs.values()), [])), args, kwargs)
+        return mode.__torch_function__(func, tuple(overriding_types((*args, *kwargs.values()), [])), args, kwargs)
     finally:
         _state.modes = before
 
@@ -142,23 +142,23 @@ def torch_function(cls, func, types, args=(), kwargs=None):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
-    return result if cls is Tensor or func in (Tensor.grad.__get__, Tensor._base.__get__) else turn_into(result, cls)
+    return result if cls is Tensor or func in (Tensor.grad.__get__, Tensor._base.__get__) else convert_to(result, cls)
 
 
-def turn_into(result, cls):
+def convert_to(result, cls):
     """`result` with its tensors converted to `cls`."""
     if isinstance(result, Tensor):
         return result if isinstance(result, cls) else Tensor.as_subclass(result, cls)
     if isinstance(result, tuple | list):
-        parts = [turn_into(r, cls) for r in result]
+        parts = [convert_to(r, cls) for r in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     return result
 
 
-# ---- asking
+# ---- dispatch
 
 
-def overriding(values, found):
+def overriding_types(values, found):
     """Adds to `found` the classes that override, also those inside lists; subclasses before their bases."""
     for value in values:
         kind = type(value)
@@ -167,13 +167,13 @@ def overriding(values, found):
         if kind is tuple or kind is list:
             for item in value:  # no deeper: a list may contain itself
                 if type(item) is not tuple and type(item) is not list:
-                    overriding((item,), found)
+                    overriding_types((item,), found)
         elif getattr(kind, "__torch_function__", give_plain_results) is not give_plain_results:
             found.insert(next((i for i, k in enumerate(found) if issubclass(kind, k)), len(found)), kind)
     return found
 
 
-def ask(kinds, func, args, kwargs):
+def dispatch(kinds, func, args, kwargs):
     """The result of the first class that does not return NotImplemented."""
     for kind in kinds:
         result = kind.__torch_function__(func, tuple(kinds), args, kwargs)
@@ -182,28 +182,28 @@ def ask(kinds, func, args, kwargs):
     raise TypeError(NO_IMPLEMENTATION.format(name=getattr(func, "__name__", func), types=list(kinds)))
 
 
-def ask_operands(kinds, func, args, kwargs):
-    """``ask`` for an operator."""
+def dispatch_operands(kinds, func, args, kwargs):
+    """``dispatch`` for an operator."""
     try:
-        return ask(kinds, func, args, kwargs)
+        return dispatch(kinds, func, args, kwargs)
     except TypeError:
         return NotImplemented
 
 
-# ---- functions that ask
+# ---- functions that can be overridden
 
 
-def asking(public, asks_classes=True, ask=ask):
+def with_dispatch(public, dispatch=dispatch, checks_classes=True):
     """For ``intercept``: makes calls of `public` dispatch to modes and argument classes before the body runs."""
 
     def around(body):
         def call(args, kwargs):
             if _state.modes:
-                return ask_mode(public, args, kwargs)
-            if asks_classes and not (are_silent(map(type, args)) and are_silent(map(type, kwargs.values()))):
-                kinds = [] if _state.off else overriding((*args, *kwargs.values()), [])
+                return dispatch_to_mode(public, args, kwargs)
+            if checks_classes and not (are_silent(map(type, args)) and are_silent(map(type, kwargs.values()))):
+                kinds = [] if _state.off else overriding_types((*args, *kwargs.values()), [])
                 if kinds:
-                    return ask(kinds, public, args, kwargs)
+                    return dispatch(kinds, public, args, kwargs)
             return body(*args, **kwargs)
 
         return call
@@ -217,37 +217,37 @@ def entry_points():
     for name, member in vars(Tensor).items():
         if isinstance(member, property):
             accessors = (member.fget, member.__get__), (member.fset, member.__set__), (member.fdel, member.__delete__)
-            found.update({function: asking(public) for function, public in accessors if function is not None})
-        elif isinstance(member, types.FunctionType) and name not in UNASKED:
+            found.update({function: with_dispatch(public) for function, public in accessors if function is not None})
+        elif isinstance(member, types.FunctionType) and name not in NOT_OVERRIDABLE:
             public = vars(Tensor)[PUBLIC_NAMES.get(name, name)]
-            found.setdefault(member, asking(public, ask=ask_operands if name in OPERATORS else ask))
+            found.setdefault(member, with_dispatch(public, dispatch_operands if name in OPERATORS else dispatch))
     package = sys.modules[__name__.rpartition(".")[0]]
     for module in [sys.modules[package.__name__ + name] for name in MODULES]:
         for name in getattr(module, "__all__", vars(module)):
             function = getattr(module, name)
             if isinstance(function, types.FunctionType) and name[0] != "_" and name not in IGNORED:
-                found.setdefault(function, asking(function, name not in FACTORIES))
+                found.setdefault(function, with_dispatch(function, checks_classes=name not in FACTORIES))
     return found
 
 
 def is_mode_active():
     """Whether this thread is in a ``TorchFunctionMode``."""
-    return _asks and bool(_state.modes)
+    return _enabled and bool(_state.modes)
 
 
 def enable_overrides():
     """Enables overrides for Tensor's methods and the public functions."""
-    global _asks
+    global _enabled
     with _lock:
-        if not _asks:
+        if not _enabled:
             for function, around in entry_points().items():
                 intercept(function, around)
-            _asks = True
+            _enabled = True
 
 
 def new_instance(cls):
     """An object of a tensor class, with unset slots."""
-    if not _asks and cls is not Tensor and cls.__torch_function__ is not give_plain_results:
+    if not _enabled and cls is not Tensor and cls.__torch_function__ is not give_plain_results:
         enable_overrides()
     return object.__new__(cls)
 
@@ -260,12 +260,12 @@ Tensor.__torch_function__ = classmethod(torch_function)  # type: ignore[attr-def
 
 def has_torch_function(relevant_args):
     """Whether one of the arguments has a ``__torch_function__``."""
-    return not _state.off and bool(overriding(relevant_args, []))
+    return not _state.off and bool(overriding_types(relevant_args, []))
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
     """Dispatches ``public_api(*args, **kwargs)`` to the classes of `relevant_args`."""
-    return ask(overriding(relevant_args, []), public_api, args, kwargs)
+    return dispatch(overriding_types(relevant_args, []), public_api, args, kwargs)
 
 
 def is_tensor_like(inp):

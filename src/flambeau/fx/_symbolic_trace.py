@@ -127,7 +127,7 @@ class Tracer(TracerBase):
 
     def trace(self, root, concrete_args=None):
         """The graph of a module or function; `concrete_args` has values for inputs that are not traced."""
-        overrides.enable_overrides()  # so that they ask proxies
+        overrides.enable_overrides()  # so that proxies override functions
         if isinstance(root, Module):
             self.root, function = root, type(root).forward
         else:
