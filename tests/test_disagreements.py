@@ -327,6 +327,20 @@ OF_NO_DIMENSIONS = [
     f"x = torch.tensor({value}, requires_grad=True)\ng, = torch.autograd.grad(torch.prod(x{dim}), x, create_graph=True)\n(g, g.requires_grad)"
     for value in (1.0, 0.0) for dim in ("", ", dim=0", ", dim=-1, keepdim=True")
 ]
+FAKE_QUANTIZED = [
+    f"x = (torch.arange(-12., 12).reshape(4, 6) / 9).to(torch.{dtype}).requires_grad_()\nx.data[0, :2] = torch.tensor([torch.nan, -0.01])\n"
+    "s, z = torch.tensor([0.1, 0.2, 0.3, 0.05, 0.7, 1.0]), torch.tensor([0, 1, 2, 7, -8, 3], dtype=torch.int32)\n"
+    f"y = torch.fake_quantize_{call}\n(y, y.grad_fn.name(), torch.autograd.grad((y * y.detach()).sum(), x))"
+    for dtype in ("float32", "float64", "float16", "bfloat16") for call in (
+        "per_tensor_affine(x, 0.1, 0, -8, 7)", "per_tensor_affine(x, 0.07, 3, 0, 15)", "per_tensor_affine(x, s[1], z[0], -8, 7)",
+        "per_tensor_affine(x, s[:1], z[2:3], -8, 7)", "per_channel_affine(x, s, z, 1, -8, 7)", "per_channel_affine(x, s[:4], z[:4].float(), 0, -8, 7)",
+    )
+] + ["x, s, z = torch.ones(2, 3), torch.ones(3), torch.zeros(3, dtype=torch.int32)\ntorch.fake_quantize_" + call for call in (
+    "per_tensor_affine(x, 0.1, 0, 7, -8)", "per_tensor_affine(x, 0.1, 8, -8, 7)", "per_tensor_affine(x.int(), 0.1, 0, -8, 7)",
+    "per_tensor_affine(x, s[0].requires_grad_(), z[0], -8, 7)", "per_channel_affine(x, s, z.long(), 1, -8, 7)", "per_channel_affine(x, s, z, 0, -8, 7)",
+    "per_channel_affine(x, s, z, -1, -8, 7)", "per_channel_affine(x, s, z, 5, -8, 7)", "per_channel_affine(x, s.double(), z, 1, -8, 7)",
+    "per_channel_affine(x, s, z[:2], 1, -8, 7)", "per_channel_affine(x, s, z + 9, 1, -8, 7)", "per_channel_affine(x, s, z, 1, 7, -8)",
+)]
 NO_ELEMENTS = [f"torch.{name}(torch.zeros({shape}), dim={dim})" for name in ("cummin", "cummax", "cumsum", "logcumsumexp")
                for shape in ("0", "2, 0", "()") for dim in (0, -1, 5)]
 CONSTANTS = [  # arguments that have no gradient: one that requires it is refused, not lost
@@ -452,6 +466,7 @@ DIMENSIONS = [f"torch.ones({shape}).unflatten({dim}, {sizes})" for shape in ("()
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
     *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *QUANTILES, *PASSES_FOR_NAN, *NOT_NEEDED, *MOVED_LEAVES, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,
+    *FAKE_QUANTIZED,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

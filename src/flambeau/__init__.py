@@ -98,6 +98,7 @@ from .functions.sort import *
 from .functions.statistics import *
 from .functions.histogram import *
 from .functions.distance import *
+from .functions.fake_quantize import *
 from .functions.shape import *
 from .functions.broadcast import *
 from .functions.views import *
