@@ -1,7 +1,7 @@
 """The sparse engine: arrays that keep the elements that are not zero, and where they are (PyTorch's layout COO).
 
-A SparseArray is made of arrays of another engine, which computes on them. There are kernels for what is linear or keeps
-zeros; whatever else an op asks for is missing, and the op is refused.
+A SparseArray consists of arrays of another engine, which computes on them. There are kernels for linear ops and those
+that preserve zeros; other ops raise.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ engine = _Sparse("sparse", None)
 register_arrays(engine, SparseArray)
 
 
-# ---- what every engine has
+# ---- the interface of engines
 
 
 @engine.kernel
@@ -97,7 +97,7 @@ def copy_as(x, dtype, format=preserve_format):
 
 @engine.kernel
 def copy_like(x, like):
-    """A copy of a gradient of `like`; one of two dense arrays is not asked for."""
+    """A copy of a gradient of `like`; never called for two dense arrays."""
     return copy(x) if isinstance(x, SparseArray) else x.kernels.copy(x)
 
 

@@ -1,7 +1,7 @@
 """How a draw moves with the parameters of its distribution: implicit derivatives.
 
-A draw x stands at some quantile, F(x; a) = u. Where that is held fixed, dx/da = -(dF/da) / (dF/dx). Each F is its
-density times a series or a continued fraction S, so the density cancels, and what is left are S, dS/da and digammas.
+A draw x is at some quantile, F(x; a) = u. If that is held fixed, dx/da = -(dF/da) / (dF/dx). Each F is its
+density times a series or a continued fraction S, so the density cancels, which leaves S, dS/da and digammas.
 Figurnov, Mohamed and Mnih (2018) describe the method.
 """
 

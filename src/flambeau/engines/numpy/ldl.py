@@ -46,7 +46,7 @@ def magnitude(x):
 
 
 def choose_pivot(a, k):
-    """(row to swap in, order of the block); the row is None where the whole column is zero."""
+    """(row to swap in, order of the block); the row is None if the whole column is zero."""
     own, below = magnitude(a[k, k]), magnitude(a[k + 1:, k])
     largest = below.max(initial=0)
     if max(own, largest) == 0:
@@ -61,7 +61,7 @@ def choose_pivot(a, k):
 
 
 def swap(a, k, kk, p, order, turn):
-    """Swaps rows and columns kk and p of what is still to be factored; only the lower triangle is kept."""
+    """Swaps rows and columns kk and p of the remaining matrix; only the lower triangle is kept."""
     if p == kk:
         return
     a[p + 1:, kk], a[p + 1:, p] = a[p + 1:, p].copy(), a[p + 1:, kk].copy()

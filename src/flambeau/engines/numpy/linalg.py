@@ -90,7 +90,7 @@ def cholesky_ex(a, upper):
 
 
 def each_matrix(function, diagnose, a):
-    """function(a) with an info of zeros; where it fails, matrix by matrix: nan and the diagnosis for the bad ones."""
+    """function(a) with an info of zeros; if it fails, matrix by matrix: NaN and an error code for the invalid ones."""
     info = np.zeros(a.shape[:-2], np.int32)
     try:
         return function(a), info
@@ -107,14 +107,14 @@ def each_matrix(function, diagnose, a):
 def zero_pivot(matrix):
     """The number of the first pivot of the LU factorization that is zero, or of the last where rounding hid it.
 
-    None where there is a nan, which LAPACK may take for a zero.
+    None if there is a NaN, which LAPACK may treat as a zero.
     """
     return 0 if np.isnan(matrix).any() else int(lu_factor(matrix)[2]) or matrix.shape[-1]
 
 
 @engine.kernel
 def det(a):
-    """The determinants; that of a matrix with a nan is nan, though LAPACK may say zero."""
+    """The determinants; NaN for a matrix with a NaN, for which LAPACK may return zero."""
     found = np.asarray(np.linalg.det(a))
     return found if np.all(found) else np.where(np.isnan(a).any(axis=(-2, -1)), found.dtype.type(np.nan), found)
 
@@ -214,7 +214,7 @@ def factor_panel(lu, pivots, info, start, stop):
 
 @engine.kernel
 def permutation_matrix(pivots, m, dtype):
-    """The matrices P with ``A = P L U`` that LU pivots stand for."""
+    """The matrices P with ``A = P L U`` for LU pivots."""
     *batch, k = pivots.shape
     swaps = pivots.reshape(math.prod(batch), k).astype(np.int64) - 1
     order = np.tile(np.arange(m), (len(swaps), 1))

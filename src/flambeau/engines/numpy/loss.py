@@ -1,4 +1,4 @@
-"""Kernels of losses: distances, and what they check about their targets."""
+"""Loss kernels, and checks of targets."""
 
 from __future__ import annotations
 

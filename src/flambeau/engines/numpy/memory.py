@@ -28,7 +28,7 @@ MAX_DIMS = 64
 
 @engine.kernel
 def allocate(make, shape, dtype, *value):
-    """``make(shape, *value, dtype)``, where the error says how much was asked for."""
+    """``make(shape, *value, dtype)``, with the requested size in the out-of-memory error."""
     try:
         return make(shape, *value, dtype)
     except (MemoryError, ValueError):
@@ -152,7 +152,7 @@ def copy_as(a, dtype, format=preserve_format):
 
 @engine.kernel
 def bytes_of(a):
-    """All memory that an array spans, in whatever order its elements lie there, as a flat array of bytes."""
+    """All memory that an array spans, in any element order, as a flat array of bytes."""
     if not a.flags.c_contiguous:
         low, high = np.lib.array_utils.byte_bounds(a)
         first = a[tuple([slice(None, None, -1 if step < 0 else 1) for step in a.strides])]  # begins where memory does

@@ -1,7 +1,7 @@
-"""Native kernels in the place of NumPy's, where the extension ``flambeau._kernels`` was built.
+"""Native kernels, which replace NumPy's if the extension ``flambeau._kernels`` was built.
 
-Each stands before the kernel of its name, its twin, and calls it for whatever it was not written for. So the extension
-changes how fast things are, and nothing else. ``FLAMBEAU_NATIVE=0`` in the environment leaves it out.
+Each replaces the kernel of the same name, its twin, and calls it for the cases it does not support. So the extension
+only affects speed. ``FLAMBEAU_NATIVE=0`` in the environment disables it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ..._fp_errors import call_without_fp_warnings
 from .. import NUMPY as engine
 from .._updates import FORMULAS
 
-CHUNK = 8192  # elements that a formula works on at a time, so that what it computes on the way stays in the cache
+CHUNK = 8192  # elements that a formula processes at a time, so that intermediates stay in the cache
 
 
 @engine.kernel
@@ -31,7 +31,7 @@ def step(formula, written, grads, numbers, flags):
 
 
 def update(formula, own, g, numbers, flags):
-    """Applies a formula to arrays that it overwrites."""
+    """Applies a formula to arrays in place."""
     wide = np.float32 if g.itemsize < 4 else g.dtype  # half precision is rounded once, at the end
     for part, *pieces in pieces_of([g, *own]):
         new = formula(engine, part.astype(wide, copy=False), numbers, flags,

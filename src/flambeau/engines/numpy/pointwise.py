@@ -52,7 +52,7 @@ def where(condition, x, y):
     return np.where(condition, x, y)
 
 
-# Elements that are not finite show in the sum, which takes a fraction of the time of masks.
+# Non-finite elements make the sum non-finite, which is much faster to check than a mask.
 
 
 @engine.kernel
@@ -85,7 +85,7 @@ def lerp(start, end, weight):
 
 @engine.kernel
 def to_complex(re, im):
-    out = np.empty_like(np.add(re, im), np.result_type(re.dtype, np.complex64))  # the sum lies in the operands' order
+    out = np.empty_like(np.add(re, im), np.result_type(re.dtype, np.complex64))  # the sum has the operands' order
     out.real = re
     out.imag = im
     return out
@@ -93,7 +93,7 @@ def to_complex(re, im):
 
 @engine.kernel
 def sign(x):
-    """The sign, 0 for nan; of a complex number the number on the unit circle."""
+    """The sign, 0 for NaN; for a complex number, its projection on the unit circle."""
     if x.dtype.kind == "b":
         return x.copy()
     if x.dtype.kind == "c":
@@ -134,7 +134,7 @@ def sigmoid(x):
 
 @engine.kernel
 def combine_narrow(x, y, how):
-    """Two arrays in half precision added, or whatever `how` names, in float32."""
+    """Adds two half-precision arrays (or applies `how`) in float32."""
     return engine.cast(getattr(np, how)(engine.cast(x, _FLOAT32), engine.cast(y, _FLOAT32)), x.dtype)
 
 

@@ -57,7 +57,7 @@ def lowest(dtype):
 
 @engine.kernel
 def max_pool(x, kernel, stride, padding, dilation, out):
-    """The largest element of each window, and its flat index in the spatial dimensions. nan counts as largest."""
+    """The largest element of each window, and its flat index in the spatial dimensions. NaN counts as the largest."""
     spatial = x.shape[2:]
     origin, first = origins(out, stride, padding, dilation, spatial)
     index = np.empty((*x.shape[:2], *out), np.int64)

@@ -142,7 +142,7 @@ def fill_normal(generator, out, mean=0.0, std=1.0):
 
 @engine.kernel
 def fill_normals(generator, out):
-    """Standard normals for a contiguous array of float32 or float64, of no fewer than sixteen elements."""
+    """Standard normals for a contiguous array of float32 or float64, of at least sixteen elements."""
     _fill_normal_in_blocks(generator, out.reshape(-1), 0, 1)
 
 
@@ -230,7 +230,7 @@ def fill_bernoulli(generator, out, p=0.5):
 
 @draw
 def fill_dropout_scale(generator, out, p):
-    """What dropout multiplies with: zeros with probability ``p``, otherwise what makes up for them."""
+    """Dropout factors: zeros with probability ``p``, otherwise 1 / (1 - p)."""
     fill_bernoulli(generator, out, 1 - p)
     exact = np.result_type(out, np.float32)  # in which half precision is divided
     return np.divide(out, 1 - p, out=out, dtype=exact, casting="unsafe")

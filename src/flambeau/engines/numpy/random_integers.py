@@ -32,7 +32,7 @@ _INT64 = np.dtype(np.int64)
 
 @draw
 def fill_random(generator, out, low=None, high=None):
-    """Integers, whatever the element type.
+    """Integers, for any element type.
 
     Without bounds they run from 0 over all values of the type (over those a float counts without gaps);
     with ``low`` alone from there to the largest; with both over [low, high).

@@ -188,7 +188,7 @@ def _log_ratio(n, odds, mode, k):
     )
 
 
-# What Stirling's formula leaves of log(k!), for k up to 9.
+# The remainder of Stirling's formula for log(k!), for k up to 9.
 _STIRLING_TAIL = (
     0.0810614667953272,
     0.0413406959554092,

@@ -1,4 +1,4 @@
-"""What the random kernels share: words to unit numbers, unit numbers into arrays, C's rounding and checks."""
+"""Helpers of random kernels: words to unit numbers, filling arrays, C's rounding and checks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ EXACT_UP_TO = 1 << 10
 
 
 def draw(kernel):
-    """Decorator of a kernel that draws: nobody else moves the generator meanwhile; like C, nothing warns."""
+    """Decorator for random kernels: locks the generator and, as in C, suppresses warnings."""
 
     @functools.wraps(kernel)
     def alone(generator, *args, **kwargs):
@@ -72,7 +72,7 @@ def draw(kernel):
             token = set_errors(IGNORED)
             try:
                 return kernel(generator, *args, **kwargs)
-            except (MemoryError, ValueError) as error:  # NumPy has the second for what exceeds the address space
+            except (MemoryError, ValueError) as error:  # NumPy raises the second if the size exceeds the address space
                 raise RuntimeError(NO_MEMORY_FOR.format(name=kernel.__name__, cause=error)) from None
             finally:
                 reset_errors(token)
@@ -163,7 +163,7 @@ def functions_for(out):
 def _one_by_one(name, x):
     try:
         return np.fromiter(map(getattr(math, name), x.tolist()), np.float64, x.size)
-    except (OverflowError, ValueError):  # Python raises where C answers inf or nan
+    except (OverflowError, ValueError):  # Python raises where C returns inf or NaN
         return getattr(np, name)(x)
 
 
@@ -242,7 +242,7 @@ class Units:
 
 
 def normal_source(generator, uniform):
-    """Standard float64 normals one by one; half a pair waits in the generator for whoever draws next."""
+    """Standard float64 normals one by one; the generator keeps the unused half of a pair for the next draw."""
 
     def normal():
         kept = generator._next_normal

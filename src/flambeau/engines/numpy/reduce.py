@@ -182,7 +182,7 @@ def any(x, axis=None, keepdims=False):
 
 @engine.kernel
 def sum_of_numbers(x, axis, keepdims, dtype):
-    """The sum of what is not nan, which would show in it."""
+    """The sum of the elements that are not NaN."""
     found = engine.sum(x, axis, keepdims, dtype)
     return formulas.sum_of_numbers(engine, x, axis, keepdims, dtype) if np.isnan(found).any() else found
 

@@ -27,7 +27,7 @@ def gather(x, index, axis):
 
 @engine.kernel
 def scatter(x, index, src, axis, how=None, into=False):
-    """x with `src` in the places of `index`; with `how`, combined with what is there."""
+    """x with `src` stored at `index`; with `how`, combined with the existing elements."""
     if not index.size:
         return x if into else np.array(x)
     many = getattr(src, "ndim", 0)

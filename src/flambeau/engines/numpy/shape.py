@@ -183,7 +183,7 @@ def view_contiguous(x, shape):
         return None
 
 
-# ---- what views look like from the other side
+# ---- adjoints of views
 
 
 @engine.kernel
@@ -222,7 +222,7 @@ def put_view(base, view_of, value):
 
 
 def places(shape, strides, offset):
-    """Where in the storage each element lies."""
+    """The storage offset of each element."""
     out = np.full(shape, offset, np.intp)
     for axis, (n, step) in enumerate(zip(shape, strides)):
         out += (np.arange(n) * step).reshape(-1, *(1,) * (len(shape) - 1 - axis))

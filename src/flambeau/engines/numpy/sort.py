@@ -1,4 +1,4 @@
-"""Kernels that order elements along a dimension. NumPy too puts NaN behind every number."""
+"""Kernels that order elements along a dimension. As in NumPy, NaN sorts after every number."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _select(x, index, axis, keepdims):
 
 
 def nan_as_integer(dtype):
-    """What C's conversion makes of nan: the lowest integer of at least 32 bits, cut to those that there are."""
+    """The result of C's conversion of NaN: the lowest integer of at least 32 bits, truncated to the dtype."""
     return np.iinfo(dtype).min if dtype.itemsize >= 4 else 0
 
 
@@ -120,7 +120,7 @@ def search_rows(boundaries, values, side):
 
 
 def _search(boundaries, values, side):
-    """np.searchsorted, but nothing is before nan, not even among the boundaries."""
+    """np.searchsorted, but with NaN, also among the boundaries, after everything."""
     if boundaries.dtype.kind == "f" and np.isnan(boundaries).any():
         return _bisect(boundaries, values, side)
     return np.searchsorted(boundaries, values, side)

@@ -1,6 +1,6 @@
 """Error functions, the gamma function and its relatives, on NumPy arrays.
 
-Each is a smooth series (``_series``) times what the series was freed from, in the ranges where it holds.
+Each is a smooth series (``_series``) times a known factor, on ranges.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def sin_pi(x):
 
 
 def stirling_rest(x):
-    """What Stirling's formula leaves of log(gamma(x)), x >= 8."""
+    """The remainder of Stirling's formula for log(gamma(x)), x >= 8."""
     return series(s.STIRLING, 2 * (8 / x) ** 2 - 1) / x
 
 
@@ -194,7 +194,7 @@ def zeta(x, q):
     regular = (x > 1) & (x < np.inf) & np.isfinite(q) & ((q > 0) | ~whole & (x == np.floor(x)))
     if regular.any():
         out[regular] = hurwitz(x[regular], q[regular])
-    out[(x == 1) | ~(x < 1) & (q <= 0) & whole] = np.inf  # of nan too, as in PyTorch
+    out[(x == 1) | ~(x < 1) & (q <= 0) & whole] = np.inf  # also for NaN, as in PyTorch
     out[(x > 1) & (q == np.inf)] = 0
     return out
 

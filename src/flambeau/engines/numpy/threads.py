@@ -79,7 +79,7 @@ class Threads:
         self.kernels = None  # the extension, where it is used
 
     def connect(self, kernels):
-        """Tells the extension, and where NumPy's BLAS is."""
+        """Sets the thread count in the extension, and passes it NumPy's BLAS."""
         self.kernels = kernels
         kernels.set_threads(self.count)
         any(kernels.use_blas(path) for path in blas_paths())

@@ -11,7 +11,7 @@ MANY = 8  # taps from which they are taken all at once
 
 @engine.kernel
 def resample(x, tables):
-    """x resampled along its last dimensions by a table each, or None; what makes it smaller comes first."""
+    """x resampled along its last dimensions by a table each, or None; downsampling comes first."""
     lead = x.ndim - len(tables)
     known = [(d, table) for d, table in enumerate(tables, lead) if table is not None]
     for axis, table in sorted(known, key=lambda item: item[1].index.shape[1] / x.shape[item[0]]):
@@ -42,7 +42,7 @@ def resample_axis(x, index, weights, axis):
 
 
 def taken(x, index, weights, axis):
-    """Elements times their weights; zero where an index is negative, whatever x has."""
+    """Elements times their weights; zero where an index is negative."""
     found = x.take(np.maximum(index, 0), axis)
     found *= weights
     found[(slice(None),) * axis + (index < 0,)] = 0
