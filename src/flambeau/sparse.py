@@ -10,7 +10,7 @@ __all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "soft
 
 
 class check_sparse_tensor_invariants:
-    """Whether the parts of sparse tensors are checked when they are made. Here they always are; the setting is kept.
+    """Controls invariant checks of sparse tensors on construction. Here these are always on; the setting has no effect.
 
     It is a context manager, a decorator, and has ``enable()``, ``disable()`` and ``is_enabled()``.
     """

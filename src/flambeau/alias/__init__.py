@@ -1,8 +1,8 @@
-"""The name ``torch``: programs and libraries written for PyTorch import Flambeau by it.
+"""The alias ``torch``, by which programs and libraries written for PyTorch import Flambeau.
 
-``install()`` makes ``import torch`` and the paths below it resolve to Flambeau, in this process and in those that it
-starts; ``uninstall()`` takes that back. ``flambeau run script.py`` installs it for one script, and
-``flambeau torch install`` for a virtual environment. A real PyTorch that is installed is left alone outside of that.
+``install()`` makes ``import torch`` and its submodules resolve to Flambeau, in this process and its child processes;
+``uninstall()`` undoes that. ``flambeau run script.py`` installs it for one script, and ``flambeau torch install`` for a
+virtual environment. An installed PyTorch is otherwise unaffected.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ._finder import Absent, Finder, is_installed
 
 __all__ = ["install", "is_installed", "replace_package", "uninstall"]
 
-SITE = str(pathlib.Path(__file__).with_name("site"))  # holds a package torch, which installs the alias when imported
+SITE = str(pathlib.Path(__file__).with_name("site"))  # contains a package torch that installs the alias on import
 
 ALREADY_PYTORCH = (
     "PyTorch {version} is imported already, so `torch` cannot become another name of Flambeau in this process. Call "
@@ -28,7 +28,7 @@ _finder, _absent = Finder(), Absent()
 
 
 def install():
-    """Makes ``import torch`` give Flambeau, from now on."""
+    """Makes ``import torch`` resolve to Flambeau from now on."""
     if is_installed():
         return
     if "torch" in sys.modules:
@@ -36,13 +36,13 @@ def install():
     sys.meta_path.insert(0, _finder)
     sys.meta_path.append(_absent)
     name_classes()
-    # Processes that the script starts find the package in SITE, before a PyTorch that is installed.
+    # Child processes find the package in SITE before an installed PyTorch.
     sys.path.insert(1, SITE)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), SITE]))
 
 
 def uninstall():
-    """Takes back what ``install()`` did; modules that were imported as torch stay what they are to who has them."""
+    """Undoes ``install()``; modules already imported as torch keep working."""
     if not is_installed():
         return
     sys.meta_path.remove(_finder)
@@ -56,7 +56,7 @@ def uninstall():
 
 
 def replace_package():
-    """Called by the package in SITE while it is imported: installs the alias, whose ``torch`` takes its place."""
+    """Called by the package in SITE during import: installs the alias, whose ``torch`` replaces that package."""
     sys.modules.pop("torch", None)
     install()
     importlib.import_module("torch")

@@ -1,4 +1,4 @@
-"""Classes and functions are torch's while the alias is installed: in prints, and in pickles, for PyTorch to read."""
+"""Gives classes and functions torch's module names while the alias is installed, for printing and pickling."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import FunctionType
 from ._paths import ELSEWHERE
 
 PACKAGE = "flambeau"
-# Classes that PyTorch has elsewhere than in the module of the same path, nor in the package above a private one.
+# Classes that PyTorch defines neither in the module of the same path nor in the public parent of a private one.
 _CLASSES = {
     "torch": (
         "AcceleratorError OutOfMemoryError Size Tensor device dtype finfo iinfo layout memory_format SymBool SymFloat "
@@ -41,14 +41,14 @@ _own_names: dict[type | FunctionType, str] = {}
 
 
 def name_classes():
-    """Gives what is in all modules that are loaded PyTorch's names, and the modules too: annotations need them."""
+    """Applies PyTorch's names to the members of all loaded modules, and to the modules, as annotations require."""
     for name, module in list(sys.modules.items()):
         if name == PACKAGE or name.startswith(PACKAGE + "."):
             name_module(name, module)
 
 
 def name_module(name, module):
-    """The same for one module."""
+    """Applies PyTorch's names to one module."""
     name_classes_of(module)
     path = name.removeprefix(PACKAGE)
     if path and not any(f"{path}.".startswith(f".{other}.") for other in ELSEWHERE):
@@ -66,7 +66,7 @@ def name_classes_of(module):
 
 
 def _name(value, home, is_its_home):
-    """Names a class or function that a module, which is `home` now, has."""
+    """Renames a class or function found in a module, which is `home` now."""
     root, _, path = value.__module__.partition(".")
     if value in _own_names:
         if not value.__module__.startswith(home + "._"):

@@ -1,4 +1,4 @@
-"""How ``torch`` and the paths below it are found: as Flambeau's modules of the same path."""
+"""Import hooks that resolve ``torch`` and its submodules to Flambeau's modules."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ METADATA = f"Metadata-Version: 2.1\nName: torch\nVersion: {VERSION}\nSummary: Fl
 
 
 class Torch(types.ModuleType):
-    """The module ``torch``: the names of Flambeau, with PyTorch's version."""
+    """The module ``torch``: Flambeau's names, with PyTorch's version."""
 
     def __init__(self):
         super().__init__("torch", flambeau.__doc__)
         self.__dict__.update({name: value for name, value in vars(flambeau).items() if not name.startswith("__")})
-        self.__dict__.pop("ops", None)  # Flambeau's declarations of ops; PyTorch's torch.ops is another thing
+        self.__dict__.pop("ops", None)  # Flambeau's op declarations, unlike PyTorch's torch.ops
         self.__version__ = TorchVersion(VERSION)
         self.__file__ = flambeau.__file__
 
@@ -49,7 +49,7 @@ class Torch(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds ``torch``, ``torch.nn.modules.conv`` and so on, and the distribution named torch."""
+    """Finds ``torch`` and its submodules, and the distribution named torch."""
 
     def find_spec(self, name, path=None, target=None):
         top, _, rest = name.partition(".")
@@ -62,7 +62,7 @@ class Finder(importlib.abc.MetaPathFinder):
         source = ELSEWHERE.get(rest, f"flambeau.{rest}")
         if type(source) is str and _spec_of(source) is None:
             return None
-        # Importing here would put the module under its new name before the import system looks for it there.
+        # Importing here would register the module under its new name before the import system looks it up.
         is_package = type(source) is str and _spec_of(source).submodule_search_locations is not None
         return importlib.machinery.ModuleSpec(name, Loader(source), is_package=is_package)
 
@@ -72,7 +72,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 def _naming_spec(name, path, target):
-    """The spec of a module of Flambeau's that is imported after the alias was installed."""
+    """The spec of a Flambeau module that is imported after the alias was installed."""
     spec = importlib.machinery.PathFinder.find_spec(name, path, target)
     if spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader:
         spec.loader = NamingLoader(spec.loader.name, spec.loader.path)
@@ -80,7 +80,7 @@ def _naming_spec(name, path, target):
 
 
 class NamingLoader(importlib.machinery.SourceFileLoader):
-    """Loads a module of Flambeau's, and gives its classes PyTorch's names."""
+    """Loads a Flambeau module and gives its classes PyTorch's names."""
 
     def exec_module(self, module):
         super().exec_module(module)
@@ -88,10 +88,10 @@ class NamingLoader(importlib.machinery.SourceFileLoader):
 
 
 class Absent(importlib.abc.MetaPathFinder):
-    """Asked last: says how to install torchvision, which is PyPI's own, where an ``import`` does not find it."""
+    """The last finder: explains how to install torchvision if an ``import`` does not find it."""
 
     def find_spec(self, name, path=None, target=None):
-        # Who only asks whether it is there (importlib.util.find_spec) gets the answer: no.
+        # importlib.util.find_spec only checks for the module, so it must not raise.
         if name == "torchvision" and sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
             raise ModuleNotFoundError(NO_TORCHVISION, name=name)
 
@@ -99,12 +99,12 @@ class Absent(importlib.abc.MetaPathFinder):
 def _spec_of(name):
     try:
         return importlib.util.find_spec(name)
-    except ModuleNotFoundError:  # its parent is no package
+    except ModuleNotFoundError:  # its parent is not a package
         return None
 
 
 class Loader(importlib.abc.Loader):
-    """Gives the module that a path of torch stands for: one of Flambeau's, or one gathered from several."""
+    """Loads the module for a path below torch: one of Flambeau's, or one assembled from several."""
 
     def __init__(self, source=None):
         self.source = source
@@ -120,18 +120,18 @@ class Loader(importlib.abc.Loader):
         return module
 
     def get_code(self, name):
-        """The code of the module, for ``python -m torch...``."""
+        """The code object of the module, for ``python -m torch...``."""
         spec = importlib.util.find_spec(self.source or PACKAGE)
         return spec.loader.get_code(spec.name)
 
     def exec_module(self, module):
-        if self.own_spec is not None:  # the import system has put torch's in its place
+        if self.own_spec is not None:  # the import system has replaced it with torch's
             module.__spec__ = self.own_spec
             name_classes_of(module)
 
 
 class Distribution(importlib.metadata.Distribution):
-    """What ``importlib.metadata.version("torch")`` reads."""
+    """The metadata for ``importlib.metadata.version("torch")``."""
 
     def read_text(self, filename):
         return METADATA if filename == "METADATA" else None
@@ -141,5 +141,5 @@ class Distribution(importlib.metadata.Distribution):
 
 
 def is_installed():
-    """Whether ``import torch`` gives Flambeau."""
+    """Whether ``import torch`` resolves to Flambeau."""
     return any(isinstance(finder, Finder) for finder in sys.meta_path)

@@ -1,13 +1,13 @@
-"""Paths below ``torch`` that are arranged otherwise in Flambeau."""
+"""Paths below ``torch`` that differ in Flambeau."""
 
 from __future__ import annotations
 
 import importlib
 import types
 
-# A path of torch, and the module of Flambeau that it is, or the names in it and where they are from.
+# Maps a path of torch to a module of Flambeau, or to a dict of names and their modules.
 ELSEWHERE: dict[str, str | dict[str, str]] = {
-    "ops": "flambeau._ops",  # flambeau.ops is the floor of that name
+    "ops": "flambeau._ops",  # flambeau.ops is internal
     "nn.modules.adaptive": {"nn": "AdaptiveLogSoftmaxWithLoss"},
     "nn.modules.channelshuffle": {"nn": "ChannelShuffle"},
     "nn.modules.distance": {"nn": "CosineSimilarity PairwiseDistance"},
@@ -38,7 +38,7 @@ ELSEWHERE: dict[str, str | dict[str, str]] = {
 
 
 def gathered_module(name, sources):
-    """A module with names from several of Flambeau's."""
+    """A module assembled from names of several Flambeau modules."""
     module = types.ModuleType(name)
     for path, names in sources.items():
         source = importlib.import_module(f"flambeau.{path}".rstrip("."))

@@ -1,4 +1,4 @@
-"""``%load_ext flambeau`` in IPython and notebooks: from then on ``import torch`` gives Flambeau."""
+"""``%load_ext flambeau`` in IPython and notebooks: makes ``import torch`` resolve to Flambeau."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ def load_ipython_extension(ipython):
 
 
 def unload_ipython_extension(ipython):
-    """Called by ``%unload_ext flambeau``; the name ``torch`` goes from the session, too."""
+    """Called by ``%unload_ext flambeau``; also removes the name ``torch`` from the session."""
     uninstall()
     ipython.user_ns.pop("torch", None)

@@ -1,4 +1,4 @@
-"""Quantization, which is not supported: its names raise when they are used."""
+"""Quantization, which is not supported: using its names raises."""
 
 from .._lazy import lazy_submodules as _lazy_submodules
 

@@ -1,4 +1,4 @@
-"""Quantization of models, which is not supported. Models with the places for it run as they do before it."""
+"""Quantization, which is not supported. Models that are prepared for it run unquantized."""
 
 from .._utils import unsupported
 from ..nn.modules.module import Module
@@ -17,11 +17,11 @@ class _Stub(Module):
 
 
 class QuantStub(_Stub):
-    """Where a quantized model would quantize; the identity."""
+    """Marks where a quantized model would quantize; the identity here."""
 
 
 class DeQuantStub(_Stub):
-    """Where a quantized model would come back to floating-point numbers; the identity."""
+    """Marks where a quantized model would dequantize; the identity here."""
 
 
 _NAMES = ["convert", "fuse_modules", "get_default_qat_qconfig", "get_default_qconfig", "prepare", "prepare_qat",

@@ -1,4 +1,4 @@
-"""Settings of PyTorch's backends. They can be set and read; the engines here take no notice of them."""
+"""Settings of PyTorch's backends, which can be set and read but are ignored by Flambeau's engines."""
 
 from .._lazy import lazy_submodules
 

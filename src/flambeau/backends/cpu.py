@@ -1,4 +1,4 @@
-"""The CPU, as libraries ask for it to choose their arithmetic."""
+"""CPU capabilities, which libraries query to choose their arithmetic."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ __all__ = ["get_cpu_capability"]
 
 
 def get_cpu_capability():
-    """``"AVX2"``, on every processor: arithmetic on integers is that of PyTorch's kernels for it."""
+    """Always ``"AVX2"``: integer arithmetic matches PyTorch's AVX2 kernels."""
     return "AVX2"

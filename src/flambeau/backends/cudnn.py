@@ -1,4 +1,4 @@
-"""cuDNN, which XLA uses on GPUs by its own choice: the settings but ``allow_tf32`` are kept, and make no difference."""
+"""cuDNN, which XLA uses on GPUs as it sees fit: settings other than ``allow_tf32`` have no effect."""
 
 import contextlib
 import sys
@@ -13,7 +13,7 @@ deterministic = False
 
 
 def is_available():
-    """Whether cuDNN is at hand: it is XLA's affair, so no."""
+    """Whether cuDNN is available: False, as XLA manages it."""
     return False
 
 
@@ -23,12 +23,12 @@ def version():
 
 
 def is_acceptable(tensor):
-    """Whether cuDNN would work on a tensor: no."""
+    """Whether cuDNN supports a tensor: False."""
     return False
 
 
 def set_flags(_enabled=None, _benchmark=None, _benchmark_limit=None, _deterministic=None, _allow_tf32=None):
-    """Sets those that are not None; returns what they were."""
+    """Changes the settings that are not None; returns the previous ones."""
     module, names = sys.modules[__name__], ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
     old = tuple([getattr(module, name) for name in names])
     for name, value in zip(names, (_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32)):
@@ -39,7 +39,7 @@ def set_flags(_enabled=None, _benchmark=None, _benchmark_limit=None, _determinis
 
 @contextlib.contextmanager
 def flags(enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True):
-    """A context in which the settings are these."""
+    """A context manager for these settings."""
     old = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
     try:
         yield
@@ -50,7 +50,7 @@ def flags(enabled=False, benchmark=False, benchmark_limit=10, deterministic=Fals
 class _Module(types.ModuleType):
     @property
     def allow_tf32(self):
-        """Whether convolutions and recurrent layers in float32 may be rounded to TensorFloat-32 on a GPU."""
+        """Whether float32 convolutions and recurrent layers may use TensorFloat-32 on a GPU."""
         return _precision.cudnn
 
     @allow_tf32.setter

@@ -2,5 +2,5 @@
 
 
 def is_available():
-    """Whether it is used: no."""
+    """Whether MKL is used: False."""
     return False

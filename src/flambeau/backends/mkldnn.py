@@ -6,5 +6,5 @@ allow_tf32 = True
 
 
 def is_available():
-    """Whether it is used: no."""
+    """Whether oneDNN is used: False."""
     return False

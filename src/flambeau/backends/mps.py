@@ -1,16 +1,16 @@
-"""Apple's GPUs, which Flambeau does not use."""
+"""Apple GPUs, which Flambeau does not support."""
 
 
 def is_available():
-    """Whether tensors can be there: no."""
+    """Whether MPS can be used: False."""
     return False
 
 
 def is_built():
-    """Whether tensors could be there: no."""
+    """Whether MPS support is built in: False."""
     return False
 
 
 def is_macos13_or_newer(minor=0):
-    """Whether this is such a system and its GPU is used: no."""
+    """Whether MPS is supported and macOS is recent enough: False."""
     return False

@@ -5,7 +5,7 @@ strategy = None
 
 
 def is_available():
-    """Whether it is used: no."""
+    """Whether opt_einsum is used: False."""
     return False
 
 

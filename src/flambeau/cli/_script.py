@@ -1,4 +1,4 @@
-"""``flambeau doctor script.py``: which names of torch a program uses that Flambeau lacks."""
+"""``flambeau doctor script.py``: lists the names of torch that a program uses and Flambeau lacks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RAISES = "{path} raises when it is called: {reason}"
 PERHAPS = "{path} may be missing: tensors of Flambeau have no {name!r}, but whether this is a tensor is not known"
 GUARDED = " (a condition or an except before it reckons with that)"
 
-# Methods of PyTorch's tensors that hardly anything else has: only these are looked for on objects of unknown type.
+# Methods that are specific to PyTorch's tensors: only these are checked on objects of unknown type.
 TENSOR_METHODS = (
     "ccol_indices", "chalf", "col_indices", "crow_indices", "dequantize", "int_repr", "narrow_copy", "q_scale",
     "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points", "q_zero_point", "qscheme", "row_indices",
@@ -30,11 +30,11 @@ TENSOR_METHODS = (
     "to_sparse_csr",
 )
 NOT_READ = {*sys.stdlib_module_names, "torch", "flambeau", "numpy"}
-ABSENT = object()  # stands for the value of what is missing
+ABSENT = object()  # the value of a missing name
 
 
 class Finding(NamedTuple):
-    """A name that Flambeau lacks, and where it is used."""
+    """A missing name, and where it is used."""
 
     file: str
     line: int
@@ -47,11 +47,11 @@ class Finding(NamedTuple):
 
 
 class Program:
-    """A script, and the modules that it imports.
+    """A script and the modules it imports.
 
     Args:
         script: its path.
-        libraries: whether the modules of libraries are read too, not only those that lie beside the script.
+        libraries: whether to read the modules of libraries too, not only those next to the script.
     """
 
     def __init__(self, script, libraries=False):
@@ -62,7 +62,7 @@ class Program:
         self._read(os.path.abspath(script))
 
     def _read(self, script):
-        """Reads a file, and those that it imports; a module that has no valid syntax is left out."""
+        """Reads a file and those it imports; skips modules with syntax errors."""
         self.readers[script] = read(script)
         pending = self._imports_of(script, "")
         while pending:
@@ -76,7 +76,7 @@ class Program:
         return [found for each in self.readers[file].imports for found in self._files_of(each, package)]
 
     def _files_of(self, wanted, package):
-        """(file, its package) of what an import loads: the module, the packages above it, names that are modules."""
+        """(file, its package) of each module an import loads, including parents and submodules imported by name."""
         parts = package.split(".")[: package.count(".") + 2 - wanted.level] if wanted.level else []
         parts = [*filter(None, parts), *filter(None, wanted.module.split("."))]
         if parts and parts[0] in NOT_READ:
@@ -99,7 +99,7 @@ class Program:
         return not (beside or self._libraries)
 
     def findings(self):
-        """What is missing, in the order of files and lines."""
+        """The missing names, in the order of files and lines."""
         defined = set().union(*(reader.defined for reader in self.readers.values()))
         found = {
             finding for file, reader in self.readers.items()
@@ -109,12 +109,12 @@ class Program:
         return sorted(found, key=lambda finding: (order[finding.file], finding.line, finding.text))
 
     def names(self):
-        """The names of torch that are used."""
+        """The names of torch that the program uses."""
         return {use.path for reader in self.readers.values() for use in reader.uses}
 
 
 def _locate(name, folders):
-    """The file of a module that lies in one of `folders`, and the folders of its submodules."""
+    """The file of a module found in `folders`, and the folders of its submodules."""
     for folder in folders:
         base = os.path.join(folder, name)
         if os.path.isfile(inside := os.path.join(base, "__init__.py")):
@@ -153,9 +153,9 @@ def _missing_methods(file, reader, defined):
 
 @functools.cache
 def look(path):
-    """(path, value) of a name of torch: (the shortest path that is missing, ABSENT) where it is not there.
+    """(path, value) of a name of torch: (the shortest missing path, ABSENT) if it does not exist.
 
-    Attributes are followed through modules and classes; what others have is seen only when the program runs.
+    Attributes are resolved through modules and classes; those of other objects are only known at run time.
     """
     alias.install()
     parts = path.split(".")
@@ -181,13 +181,13 @@ def _member(owner, attribute, path):
 
 @functools.cache
 def raises(value):
-    """The message of a function or class that does nothing but raise NotImplementedError when called, else ""."""
+    """The message if a function or class does nothing but raise NotImplementedError when called, else ""."""
     function = value.__init__ if isinstance(value, type) else value
     if not inspect.isfunction(function) or not function.__module__.startswith(("flambeau", "torch")):
         return ""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError):  # a function that was generated, or one of several on its line
+    except (OSError, SyntaxError):  # generated functions, or several on a line
         return ""
     body = [node for node in getattr(tree.body[0], "body", []) if not _is_docstring(node)]
     match body:
@@ -201,7 +201,7 @@ def _is_docstring(node):
 
 
 def _message(value):
-    """What is raised. It is certain that nothing else happens."""
+    """The raised message, if the body certainly does nothing else."""
     parameters = [each for each in inspect.signature(value).parameters.values() if each.default is each.empty]
     args = [None for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     try:

@@ -1,8 +1,8 @@
-"""The names of torch that a file uses, read from its text: nothing is run.
+"""Finds the names of torch that a file uses, by static analysis.
 
 Names are followed through imports (``import torch.nn.functional as F``, ``from torch import nn``), assignments
-(``F = nn.functional``) and scopes. What a name stands for must be certain: where it is bound in several ways, or is the
-result of a call, its uses are left out.
+(``F = nn.functional``) and scopes. Ambiguous names are skipped: those bound in several ways, or to the result of a
+call.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-# A condition that asks one of these knows that what it guards may be absent.
+# Conditions with one of these guard against missing names.
 QUESTIONS = {
     "hasattr", "find_spec", "is_available", "is_built", "is_initialized", "is_scripting", "is_tracing", "is_compiling",
     "is_in_onnx_export", "device_count", "TYPE_CHECKING", "__version__", "version",
 }
 ABSENCES = {"AttributeError", "ImportError", "ModuleNotFoundError", "NotImplementedError"}
-OTHER = ""  # the path of what is not torch's
+OTHER = ""  # the path of anything outside torch
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -27,24 +27,24 @@ class Use(NamedTuple):
     path: str  # torch.nn.functional.relu
     line: int
     is_called: bool
-    is_guarded: bool  # by a condition or an except that reckons with its absence
+    is_guarded: bool  # by a condition or an except clause that handles its absence
 
 
 class Import(NamedTuple):
-    """A module that a file imports, and the names that it wants of it."""
+    """An imported module, and the names imported from it."""
 
     module: str
-    level: int  # of dots before it
+    level: int  # the number of leading dots
     names: tuple[str, ...]
 
 
 class Scope:
-    """What the names of a function, class, comprehension or file are bound to."""
+    """The bindings of a function, class, comprehension or file."""
 
     def __init__(self, node):
         self.is_class = isinstance(node, ast.ClassDef)
-        self.bindings: dict[str, set] = {}  # paths, or nodes that are evaluated when asked for
-        self.outer: set[str] = set()  # names of other scopes that are assigned to here
+        self.bindings: dict[str, set] = {}  # paths, or nodes that are evaluated lazily
+        self.outer: set[str] = set()  # global and nonlocal names assigned here
         if isinstance(node, FUNCTIONS):
             for argument in ast.walk(node.args):
                 if isinstance(argument, ast.arg):
@@ -56,7 +56,7 @@ class Scope:
         self.bindings.setdefault(name, set()).add(value)
 
     def _collect(self, node):
-        """Notes what `node`, and those below it that are no scope of their own, bind."""
+        """Records the bindings made by `node` and its descendants in the same scope."""
         match node:
             case ast.Import(names=names):
                 for each in names:
@@ -83,7 +83,7 @@ class Scope:
 
 
 def _own_children(node):
-    """The nodes that belong to the scope that `node` opens."""
+    """The child nodes in the scope that `node` opens."""
     match node:
         case ast.Lambda():
             return []
@@ -98,13 +98,13 @@ def _path(name):
 
 
 class Reader(ast.NodeVisitor):
-    """Collects the uses of torch in a file, its imports, and the attributes of objects that are not known.
+    """Collects a file's uses of torch, its imports, and the attributes of unknown objects.
 
     Attributes:
         uses: list of Use.
         imports: list of Import.
-        methods: {name: line} of attributes of what is not a module: perhaps of tensors.
-        defined: paths of torch, and names of methods, that the program itself defines.
+        methods: {name: line} of attributes of non-modules, possibly of tensors.
+        defined: paths of torch, and method names, that the program itself defines.
     """
 
     def __init__(self, tree):
@@ -114,7 +114,7 @@ class Reader(ast.NodeVisitor):
         self.defined: set[str] = set()
         self._scopes: list[Scope] = []
         self._guards = 0
-        self._asked: set[str] = set()  # paths that the file asks hasattr or getattr for, anywhere
+        self._asked: set[str] = set()  # paths that the file checks with hasattr or getattr anywhere
         self._lazy_annotations = any(
             isinstance(node, ast.ImportFrom) and node.module == "__future__"
             and any(each.name == "annotations" for each in node.names) for node in tree.body
@@ -122,10 +122,10 @@ class Reader(ast.NodeVisitor):
         self._in_scope(tree, tree.body)
         self.uses = [use._replace(is_guarded=use.is_guarded or use.path in self._asked) for use in self.uses]
 
-    # what names stand for
+    # resolving names
 
     def path_of(self, node):
-        """The path of torch that an expression stands for, OTHER for what is something else or not certain."""
+        """The path of torch that an expression refers to, OTHER if it is something else or ambiguous."""
         if isinstance(node, ast.Attribute):
             base = self.path_of(node.value)
             return f"{base}.{node.attr}" if base else OTHER
@@ -142,13 +142,13 @@ class Reader(ast.NodeVisitor):
         return OTHER
 
     def _resolve(self, name, depth):
-        """The one path that a name of the scope at `depth` is bound to, seen from there.
+        """The single path that a name is bound to, as seen from the scope at `depth`.
 
-        ``torch = None``, where an import has failed, does not count.
+        ``torch = None``, as a fallback for a failed import, does not count.
         """
         here, self._scopes = self._scopes, self._scopes[:depth]
         bindings = self._scopes[-1].bindings
-        values, bindings[name] = bindings[name], {OTHER}  # an assignment that refers to itself ends there
+        values, bindings[name] = bindings[name], {OTHER}  # stops at self-referential assignments
         bindings[name] = {value if isinstance(value, str) else self._value(value) for value in values} - {None}
         self._scopes = here
         return next(iter(bindings[name])) if len(bindings[name]) == 1 else OTHER
@@ -156,7 +156,7 @@ class Reader(ast.NodeVisitor):
     def _value(self, node):
         return None if isinstance(node, ast.Constant) and node.value is None else self.path_of(node)
 
-    # the walk
+    # traversal
 
     def _in_scope(self, node, children):
         self._scopes.append(Scope(node))
@@ -223,7 +223,7 @@ class Reader(ast.NodeVisitor):
         self._add(node)
 
     def _add(self, node, is_called=False):
-        """Notes the name or chain of attributes `node`; visits what is neither."""
+        """Records the name or attribute chain `node`; visits other nodes."""
         if not isinstance(node, ast.Name | ast.Attribute):
             return self.visit(node)
         path, attribute = self.path_of(node), getattr(node, "attr", "")
@@ -243,7 +243,7 @@ class Reader(ast.NodeVisitor):
     # guards
 
     def _note_question(self, node):
-        """``hasattr(torch, "name")``, and getattr with a default; without one, getattr is a use."""
+        """Records ``hasattr(torch, "name")``, and getattr with a default; without one, getattr is a use."""
         match node:
             case ast.Call(func=ast.Name(id=function), args=[owner, ast.Constant(value=str(name)), *default]):
                 path = self.path_of(owner)

@@ -1,4 +1,4 @@
-"""``flambeau doctor``: what is installed and active here, and whether a program will find what it needs."""
+"""``flambeau doctor``: shows what is installed and active, and whether a program's requirements are met."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def report():
 
 
 def check(scripts, libraries=False):
-    """Prints which names of torch programs use that Flambeau lacks.
+    """Prints the names of torch that programs use and Flambeau lacks.
 
     Returns the exit status: 1 if there are any, 2 if a script cannot be read.
     """

@@ -25,11 +25,11 @@ WRONG_SHAPE = "flambeau inspect: --input must be sizes such as 1,3,32,32 (prefix
 
 
 class Mistake(Exception):
-    """Something that the user typed."""
+    """A user error."""
 
 
 def inspect_target(target, shapes, path):
-    """Writes the page of a model that a file or module defines; returns the exit status."""
+    """Writes the page of a model defined in a file or module; returns the exit status."""
     try:
         model = model_of(target)
         inputs = [input_of(text) for text in shapes]
@@ -56,7 +56,7 @@ def compare_files(first, second, path):
 
 
 def model_of(target):
-    """The model that ``file.py:Name`` names: a Module, or what makes one without arguments."""
+    """The model for ``file.py:Name``: a Module, or something that creates one without arguments."""
     place, _, name = target.rpartition(":")
     if not place or not name:
         raise Mistake(WRONG_TARGET.format(target=target))
@@ -80,10 +80,10 @@ def model_of(target):
 
 
 def construct(function, name):
-    """What a class or function gives without arguments."""
+    """Calls a class or function without arguments."""
     try:
         signature = inspect_module.signature(function)
-    except ValueError:  # of a builtin
+    except ValueError:  # for some builtins
         return function()
     try:
         signature.bind()
@@ -93,12 +93,12 @@ def construct(function, name):
 
 
 def is_own_class(value, names):
-    """Whether a value is a class of modules that the file itself defines."""
+    """Whether a value is a module class defined in the file itself."""
     return isinstance(value, type) and issubclass(value, Module) and value.__module__ == names.get("__name__")
 
 
 def input_of(text):
-    """A random tensor from sizes such as ``1,3,32,32``; ``i2,16`` is one of small integers."""
+    """A random tensor for sizes such as ``1,3,32,32``, or of small integers for ``i2,16``."""
     kind, sizes = ("i", text[1:]) if text[:1] == "i" else ("f", text)
     try:
         shape = [int(n) for n in sizes.split(",")]

@@ -1,4 +1,4 @@
-"""``flambeau run``: a script of PyTorch's, run as ``python script.py`` would run it."""
+"""``flambeau run``: runs a PyTorch script like ``python script.py``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _can_find(name):
 
 
 def _main_module(path):
-    """A module ``__main__`` for the script, where pickle and multiprocessing find its classes."""
+    """A module ``__main__`` for the script, which pickle and multiprocessing need to find its classes."""
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=path, __builtins__=builtins, __cached__=None)
     sys.modules["__main__"] = main
@@ -62,7 +62,7 @@ def _main_module(path):
 
 
 def _run(program):
-    """Calls `program`; an exception is shown without the frames of this file, and ends the process as Python does."""
+    """Calls `program`; shows exceptions without the frames of this file, and exits as Python does."""
     try:
         program()
     except SystemExit:
@@ -74,6 +74,6 @@ def _run(program):
         sys.excepthook(type(error), error.with_traceback(trace), trace)
         if isinstance(error, KeyboardInterrupt):
             sys.excepthook = lambda *exc: None
-            raise  # the process ends by the signal
+            raise  # exits with the signal
         return 1
     return 0

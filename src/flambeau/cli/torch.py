@@ -1,8 +1,9 @@
-"""``flambeau torch``: a distribution named torch in this environment, whose package is Flambeau.
+"""``flambeau torch``: installs a distribution named torch in this environment, whose package is Flambeau.
 
-With it ``import torch`` gives Flambeau in every program of the environment, and installers find PyTorch to be there.
-It is installed as by pip, so ``pip list``, ``pip check`` and ``pip uninstall torch`` know it. Libraries that ask for a
-later PyTorch would have pip replace it; in a virtual environment a constraint in ``pip.conf`` keeps it what it is.
+It makes ``import torch`` resolve to Flambeau in every program of the environment, and satisfies requirements on
+PyTorch. It is recorded as if installed by pip, so ``pip list``, ``pip check`` and ``pip uninstall torch`` work. To keep
+pip from replacing it for libraries that require a later PyTorch, ``pip.conf`` of a virtual environment gets a
+constraint.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ NOT_OURS = "flambeau torch: " + ABSENT
 
 
 def install(force=False):
-    """Puts the distribution into this environment; returns the exit status."""
+    """Installs the distribution in this environment; returns the exit status."""
     found = find()
     where = pathlib.Path(sysconfig.get_path("purelib"))
     if found and not is_ours(found):
@@ -69,7 +70,7 @@ def install(force=False):
 
 
 def remove():
-    """Takes the distribution out of this environment; returns the exit status."""
+    """Removes the distribution from this environment; returns the exit status."""
     found = find()
     if not found:
         return _refuse(NOT_OURS.format(prefix=sys.prefix))
@@ -83,7 +84,7 @@ def remove():
 
 
 def status():
-    """Says what ``import torch`` gives in this environment; returns 0 if it is Flambeau."""
+    """Reports what ``import torch`` resolves to in this environment; returns 0 if it is Flambeau."""
     found = find()
     if not found:
         print(ABSENT.format(prefix=sys.prefix))
@@ -96,7 +97,7 @@ def status():
 
 
 def find():
-    """The distribution named torch that is installed, or None; the alias of this process does not count."""
+    """The installed distribution named torch, or None; ignores the alias of this process."""
     found = importlib.metadata.distributions(name="torch")
     return next((each for each in found if not isinstance(each, Distribution)), None)
 
@@ -124,7 +125,7 @@ def _refuse(message):
 
 
 def _write(where):
-    """Writes the package and its dist-info below the folder `where`; last the RECORD, by which pip removes them."""
+    """Writes the package and its dist-info to the folder `where`, and finally RECORD, which pip uninstalls by."""
     info = _info(where)
     files = {
         where / "torch" / "__init__.py": pathlib.Path(SITE, "torch", "__init__.py").read_text(),
@@ -145,7 +146,7 @@ def _write(where):
 
 
 def _configuration(constraint):
-    """The environment's configuration of pip with the constraint, as {path: text}; nothing where there is another."""
+    """The environment's pip configuration with the constraint, as {path: text}; empty if there is another one."""
     path = pathlib.Path(sys.prefix, "pip.ini" if os.name == "nt" else "pip.conf")
     text = f"# Written by `flambeau torch install`, removed with it\n[install]\nconstraint = {constraint}\n"
     if path.exists() and path.read_text() != text:
@@ -155,7 +156,7 @@ def _configuration(constraint):
 
 
 def _record(path, text, where):
-    """A line of RECORD: the path as seen from site-packages, its hash and its size."""
+    """A line of RECORD: the path relative to site-packages, its hash and its size."""
     digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
     name = os.path.relpath(path, where).replace(os.sep, "/")
     return f"{name},sha256={digest},{len(text.encode())}\n"

@@ -1,4 +1,4 @@
-"""``flambeau doctor --training``: the first steps of a script, looked at closely."""
+"""``flambeau doctor --training``: diagnoses the first training steps of a script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NO_STEP = "flambeau doctor: the script took no step of an optimizer, so there is
 
 
 def check_script(path, arguments):
-    """Runs a script for a few steps of its optimizer and prints what is wrong; returns the exit status."""
+    """Runs a few optimizer steps of a script and prints problems; returns the exit status."""
     observer = TrainingObserver(enough=STEPS)
     status = 0
     with observer, contextlib.suppress(Enough):

@@ -1,4 +1,4 @@
-"""GPUs, as far as JAX gives access to them. Where there is none, questions have answers and actions raise."""
+"""GPUs, as far as JAX provides access to them. Without a GPU, queries return and actions raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which GPUs there are. JAX is imported only where one of its plugins for GPUs is installed."""
+"""Available GPUs. JAX is only imported if one of its GPU plugins is installed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def jax_devices():
 
 
 def is_available():
-    """Whether there is a GPU that tensors can be on."""
+    """Whether a GPU is available."""
     return bool(jax_devices())
 
 
@@ -51,19 +51,19 @@ def device_count():
 
 
 def init():
-    """Raises where there is no GPU; else there is nothing to do."""
+    """Raises if there is no GPU; otherwise does nothing."""
     if not is_available():
         why = "it is not installed" if importlib.util.find_spec("jax") is None else "it finds no GPU"
         raise AssertionError(NO_CUDA.format(why=why))
 
 
 def is_initialized():
-    """Whether GPUs can be used now."""
+    """Whether GPUs can be used."""
     return is_available()
 
 
 def index_of(device):
-    """The number of a GPU: of an index, a device, a string, or None, the current one."""
+    """The index of a GPU given as an index, a device, a string, or None for the current one."""
     init()
     if isinstance(device, str):
         device = Device(device)
@@ -75,18 +75,18 @@ def index_of(device):
 
 
 def current_device():
-    """The number of the GPU that ``device="cuda"`` means in ``torch.cuda``'s functions."""
+    """The index of the current GPU, which functions of ``torch.cuda`` default to."""
     return index_of(None)
 
 
 def set_device(device):
-    """Sets the GPU that functions of ``torch.cuda`` speak of when none is named."""
+    """Sets the current GPU, which functions of ``torch.cuda`` default to."""
     global _current
     _current = index_of(device)
 
 
 class device:
-    """A context in which another GPU is the current one; with a negative index or None it does nothing."""
+    """A context manager that changes the current GPU; a negative index or None has no effect."""
 
     def __init__(self, device):
         self.idx = -1 if device is None or device == -1 else index_of(device)
@@ -103,14 +103,14 @@ class device:
 
 
 class device_of(device):
-    """A context in which the GPU of a tensor is the current one; for tensors elsewhere it does nothing."""
+    """A context manager that makes the GPU of a tensor the current one; tensors elsewhere have no effect."""
 
     def __init__(self, obj):
         super().__init__(obj.device.index if obj.is_cuda else None)
 
 
 def synchronize(device=None):
-    """Waits until the GPU has done what was asked of it."""
+    """Waits until the GPU has finished all work."""
     engine_on(resolve(Device("cuda", index_of(device)))).synchronize()
 
 
@@ -119,7 +119,7 @@ def synchronize(device=None):
 
 @dataclass
 class DeviceProperties:
-    """What is known of a GPU."""
+    """Properties of a GPU."""
 
     name: str
     major: int
@@ -129,7 +129,7 @@ class DeviceProperties:
 
 
 def get_device_properties(device=None):
-    """Name, compute capability, memory and number of multiprocessors of a GPU."""
+    """The name, compute capability, memory and number of multiprocessors of a GPU."""
     found = jax_devices()[index_of(device)]
     major, minor = get_device_capability(device)
     memory = (found.memory_stats() or {}).get("bytes_limit", 0)
@@ -137,7 +137,7 @@ def get_device_properties(device=None):
 
 
 def get_device_name(device=None):
-    """The name that the GPU's maker gave it."""
+    """The name of a GPU."""
     return jax_devices()[index_of(device)].device_kind
 
 
@@ -148,12 +148,12 @@ def get_device_capability(device=None):
 
 
 def get_arch_list():
-    """The architectures that were compiled for: none, as XLA compiles for the GPU it finds."""
+    """The compiled architectures: an empty list, as XLA compiles for the GPU it finds."""
     return []
 
 
 def is_bf16_supported(including_emulation=True):
-    """Whether there is a GPU that computes with bfloat16."""
+    """Whether there is a GPU that supports bfloat16."""
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
 

@@ -1,4 +1,4 @@
-"""Memory of GPUs, as JAX counts it. Without a GPU it is 0."""
+"""GPU memory, as counted by JAX; 0 without a GPU."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ def _stat(name, device):
 
 
 def memory_allocated(device=None):
-    """Bytes that arrays take up."""
+    """Bytes used by arrays."""
     return _stat("bytes_in_use", device)
 
 
 def max_memory_allocated(device=None):
-    """The most bytes that arrays took up since the process began."""
+    """Peak bytes used by arrays since the process started."""
     return _stat("peak_bytes_in_use", device)
 
 
 def memory_reserved(device=None):
-    """Bytes that the allocator holds."""
+    """Bytes held by the allocator."""
     return _stat("pool_bytes", device)
 
 
 def max_memory_reserved(device=None):
-    """The most bytes that the allocator held since the process began."""
+    """Peak bytes held by the allocator since the process started."""
     return _stat("peak_pool_bytes", device)
 
 
 def memory_stats(device=None):
-    """What JAX counts, by its own names."""
+    """JAX's memory statistics, under its own names."""
     return OrderedDict(sorted((jax_devices()[index_of(device)].memory_stats() or {}).items())) if is_available() else (
         OrderedDict()
     )
 
 
 def mem_get_info(device=None):
-    """Free and total bytes, of those that JAX may use."""
+    """Free and total bytes available to JAX."""
     index = index_of(device)
     total = _stat("bytes_limit", index)
     return total - _stat("bytes_in_use", index), total
 
 
 def empty_cache():
-    """Gives back cached memory: there is nothing to do, as JAX keeps one pool for the process."""
+    """Does nothing, as JAX keeps one memory pool for the process."""
 
 
 def reset_peak_memory_stats(device=None):
-    """Not possible with JAX: it raises."""
+    """Not supported by JAX: raises."""
     index_of(device)
     raise RuntimeError(CANNOT_RESET)

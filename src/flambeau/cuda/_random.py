@@ -1,4 +1,4 @@
-"""Random numbers on GPUs. They come from the CPU's generator: it draws them, or the keys by which a GPU draws them."""
+"""Random numbers on GPUs, which derive from the CPU's generator: it draws the numbers, or the keys for a GPU's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = [
 
 
 def manual_seed(seed):
-    """Accepts a seed. Numbers come from the CPU's generator, which ``torch.manual_seed`` seeds."""
+    """Accepted, without effect: numbers derive from the CPU's generator, which ``torch.manual_seed`` seeds."""
     int(seed)
 
 
@@ -22,31 +22,31 @@ manual_seed_all = manual_seed
 
 
 def seed():
-    """Accepted, without effect: ``torch.seed`` seeds the generator from which the numbers come."""
+    """Accepted, without effect: numbers derive from the CPU's generator, which ``torch.seed`` seeds."""
 
 
 seed_all = seed
 
 
 def initial_seed():
-    """The seed of the generator from which the numbers come."""
+    """The seed of the CPU's generator, which numbers derive from."""
     index_of(None)
     return cpu_seed()
 
 
 def get_rng_state(device="cuda"):
-    """The state of the generator from which the numbers come."""
+    """The state of the CPU's generator, which numbers derive from."""
     index_of(device)
     return cpu_state()
 
 
 def get_rng_state_all():
-    """The states of all GPUs: a list, empty without one."""
+    """The states of all GPUs as a list, empty without a GPU."""
     return [get_rng_state(index) for index in range(device_count())]
 
 
 def set_rng_state(new_state, device="cuda"):
-    """Sets the state of the generator from which the numbers come."""
+    """Sets the state of the CPU's generator, which numbers derive from."""
     index_of(device)
     set_cpu_state(new_state)
 

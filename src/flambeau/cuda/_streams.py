@@ -1,4 +1,4 @@
-"""Streams and events. JAX orders the work on a GPU by itself: there is one stream, and events are points in time."""
+"""Streams and events. JAX orders the work on a GPU itself, so there is one stream, and events are timestamps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_GRAPHS = "CUDA graphs are not supported; flambeau.compile() makes one program
 
 
 class Stream:
-    """The stream of a GPU; all of them are one."""
+    """The stream of a GPU; all streams are the same."""
 
     def __init__(self, device=None, priority=0, **kwargs):
         init()
@@ -27,18 +27,18 @@ class Stream:
         synchronize()
 
     def query(self):
-        """Whether all work is done; it waits for it."""
+        """Waits for all work and returns True."""
         synchronize()
         return True
 
     def wait_event(self, event):
-        """Nothing to do: work is in order."""
+        """Does nothing: work is ordered."""
 
     def wait_stream(self, stream):
-        """Nothing to do: work is in order."""
+        """Does nothing: work is ordered."""
 
     def record_event(self, event=None):
-        """Records an event, a new one if none is given."""
+        """Records an event, by default a new one."""
         event = Event() if event is None else event
         event.record(self)
         return event
@@ -51,7 +51,7 @@ class Stream:
 
 
 class StreamContext:
-    """A context for a stream; as there is one, it changes nothing."""
+    """A context manager for a stream, without effect, as there is only one."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -64,7 +64,7 @@ class StreamContext:
 
 
 def stream(stream):
-    """A context in which work goes to `stream`."""
+    """A context manager for `stream`."""
     return StreamContext(stream)
 
 
@@ -77,7 +77,7 @@ default_stream = current_stream
 
 
 class Event:
-    """A point in time; recording it waits for the GPU, so that times between two of them are true."""
+    """A timestamp; recording it waits for the GPU, so that elapsed times are accurate."""
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
         init()
@@ -85,7 +85,7 @@ class Event:
         self.time = None
 
     def record(self, stream=None):
-        """Waits for the work so far, and takes the time."""
+        """Waits for pending work and takes the time."""
         synchronize()
         self.time = time.perf_counter()
 
@@ -96,30 +96,30 @@ class Event:
         return (end_event.time - self.time) * 1000
 
     def synchronize(self):
-        """Nothing to do: ``record`` has waited."""
+        """Does nothing: ``record`` has waited."""
 
     def wait(self, stream=None):
-        """Nothing to do: work is in order."""
+        """Does nothing: work is ordered."""
 
     def query(self):
-        """Whether the work before the event is done."""
+        """Whether the work before the event has finished."""
         return True
 
 
 class CUDAGraph:
-    """Not supported: making one raises."""
+    """Not supported: the constructor raises."""
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(NO_GRAPHS)
 
 
 class graph:
-    """Not supported: making one raises."""
+    """Not supported: the constructor raises."""
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(NO_GRAPHS)
 
 
 def is_current_stream_capturing():
-    """Whether a CUDA graph is being recorded: never."""
+    """Whether a CUDA graph is being captured: always False."""
     return False

@@ -1,4 +1,4 @@
-"""Programs as data: a module's forward is traced to a graph of calls, changed, and run again as a module.
+"""Symbolic tracing: a module's forward is recorded as a graph of calls, transformed, and run again as a module.
 
 Example::
 

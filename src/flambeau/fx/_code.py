@@ -1,4 +1,4 @@
-"""Python code of graphs."""
+"""Generates Python code from graphs."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _NUMBERED = re.compile(r"(.*)_(\d+)$")
 
 
 class Namespace:
-    """Names that are in use; new ones get a number where they are taken."""
+    """Generates unique names, with number suffixes for duplicates."""
 
     def __init__(self):
         self.used: set[str] = set()
         self._last: dict[str, int] = {}
 
     def create_name(self, candidate):
-        """A name like `candidate` that is free, and that Python has no other use for."""
+        """A free name similar to `candidate`, that is neither a keyword nor a builtin."""
         candidate = _ILLEGAL.sub("_", candidate) or "_unnamed"
         if candidate[0].isdigit():
             candidate = f"_{candidate}"
@@ -65,15 +65,15 @@ class Namespace:
 
 
 def snake_case(text):
-    """``BatchNorm`` as ``batch_norm``."""
+    """Converts ``BatchNorm`` to ``batch_norm``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text).lower()
 
 
 class Writer:
-    """Writes a graph as the source of a function ``forward``, with the globals that it needs."""
+    """Writes a graph as the source of a function ``forward``, with the globals it uses."""
 
     def __init__(self, root):
-        self.root = root  # what the code calls the module
+        self.root = root  # the name of the module in the code
         self.globals: dict[str, Any] = dict(ALWAYS_THERE)
 
     def function(self, nodes):
@@ -98,7 +98,7 @@ class Writer:
 
     @staticmethod
     def _last_uses(nodes):
-        """{node: the values that nobody needs after it}; values that nobody needs at all die at once."""
+        """{node: the values whose last use it is}; unused values are deleted right away."""
         last, dead = {}, {node: [] for node in nodes}
         for node in reversed(nodes):
             for used in node.all_input_nodes:
@@ -110,7 +110,7 @@ class Writer:
         return dead
 
     def statement(self, node):
-        """The assignment for one node."""
+        """The assignment for a node."""
         args, target = node.args, node.target
         if node.op == "get_attr":
             return f"{node.name} = {path_text(self.root, target)}"
@@ -130,7 +130,7 @@ class Writer:
         return ", ".join([*map(self.text, args), *(f"{key} = {self.text(value)}" for key, value in kwargs.items())])
 
     def name_of(self, thing):
-        """The text under which the code finds a function or class."""
+        """The expression that refers to a function or class."""
         name = qualified_name(thing)
         if name.startswith("torch.") and self._resolves(name, thing):
             return name
@@ -177,7 +177,7 @@ class Writer:
 
 
 def path_text(root, path):
-    """``root.layer1`` and so on, with getattr for names that are no identifiers, such as the children of Sequential."""
+    """``root.layer1`` and so on, with getattr for non-identifiers, such as the children of Sequential."""
     for part in path.split("."):
         root = f"{root}.{part}" if part.isidentifier() and not keyword.iskeyword(part) else f'getattr({root}, "{part}")'
     return root

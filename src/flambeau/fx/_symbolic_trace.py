@@ -1,4 +1,4 @@
-"""Tracing: a function or a module's forward is run once with proxies, and leaves a graph behind."""
+"""Symbolic tracing: runs a function or a module's forward with proxies, and records a graph."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _wrapped: dict[tuple[int, str], tuple[dict, str]] = {}  # (id of a module's glob
 
 
 def wrap(fn_or_name):
-    """Makes calls of a function nodes of the graphs of programs that call it by its global name.
+    """Records calls of a function as nodes, in programs that call it by its global name.
 
-    To be called at the top level of the module that has the function, with it or with its name, or as its decorator.
+    Called at the top level of the module that has the function, with it or its name, or as a decorator.
     """
     if not isinstance(fn_or_name, str) and not callable(fn_or_name):
         raise RuntimeError(NOT_WRAPPABLE.format(kind=type(fn_or_name).__name__))
@@ -43,7 +43,7 @@ def wrap(fn_or_name):
 
 
 def symbolic_trace(root, concrete_args=None):
-    """The program of a module or function, as a GraphModule."""
+    """Traces a module or function to a GraphModule."""
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)
     name = root.__class__.__name__ if isinstance(root, Module) else root.__name__
@@ -51,11 +51,11 @@ def symbolic_trace(root, concrete_args=None):
 
 
 class Tracer(TracerBase):
-    """Traces programs; subclasses say what is a leaf, and what becomes of calls.
+    """Traces programs; subclasses decide which modules are leaves and how calls are recorded.
 
     Args:
-        autowrap_modules: Python modules whose functions are recorded when they get proxies.
-        autowrap_functions: functions that are recorded, under whichever global name they are called.
+        autowrap_modules: Python modules whose functions are recorded when called with proxies.
+        autowrap_functions: functions to record, whatever global name they are called by.
     """
 
     def __init__(self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant=False):
@@ -70,18 +70,18 @@ class Tracer(TracerBase):
     # ---- what subclasses may change
 
     def is_leaf_module(self, m, module_qualified_name):
-        """Whether a call of the module is one node: those of ``torch.nn`` are, but not Sequential."""
+        """Whether a call of the module is a single node: true for modules of ``torch.nn``, except Sequential."""
         return type(m).__module__.startswith(("flambeau.nn", "torch.nn")) and not isinstance(m, Sequential)
 
     def call_module(self, m, forward, args, kwargs):
-        """What a call of a submodule becomes: a node, or a trace of its forward."""
+        """Handles a call of a submodule: records a node, or traces its forward."""
         path = self.path_of_module(m)
         if self.is_leaf_module(m, path):
             return self.create_proxy("call_module", path, args, kwargs)
         return forward(*args, **kwargs)
 
     def getattr(self, attr, attr_val, parameter_proxy_cache):
-        """What the reading of an attribute gives: a proxy for parameters, the value for the rest."""
+        """Handles an attribute access: returns a proxy for parameters, and the value otherwise."""
         if isinstance(attr_val, Parameter):
             path = self._path_of_tensor(attr_val)
             if path is not None:
@@ -91,7 +91,7 @@ class Tracer(TracerBase):
         return attr_val
 
     def path_of_module(self, mod):
-        """The path of a submodule from the root."""
+        """The path of a submodule relative to the root."""
         path = self._module_paths.get(mod)
         if path is None:
             path = next((name for name, found in self.root.named_modules() if found is mod), None)
@@ -102,7 +102,7 @@ class Tracer(TracerBase):
     # ---- arguments
 
     def create_arg(self, a):
-        """What a node holds for an argument; tensors become attributes that are read."""
+        """Converts an argument to be stored on a node; tensors become get_attr nodes."""
         if isinstance(a, Tensor):
             path = self._path_of_tensor(a)
             if path is None:
@@ -126,8 +126,8 @@ class Tracer(TracerBase):
     # ---- the trace
 
     def trace(self, root, concrete_args=None):
-        """The graph of a module or function; `concrete_args` has values for inputs that are not traced."""
-        overrides.enable_overrides()  # so that proxies override functions
+        """Records the graph of a module or function; inputs in `concrete_args` are fixed to these values."""
+        overrides.enable_overrides()  # so that functions dispatch to proxies
         if isinstance(root, Module):
             self.root, function = root, type(root).forward
         else:
@@ -144,7 +144,7 @@ class Tracer(TracerBase):
         return self.graph
 
     def _inputs(self, function, is_module, concrete):
-        """Proxies for the parameters of a function, in the order of its signature."""
+        """Proxies for the parameters of a function, in order."""
         positional, keywords = [self.root] if is_module else [], {}
         parameters = list(inspect.signature(inspect.unwrap(function)).parameters.values())[is_module:]
         for parameter in parameters:
@@ -160,7 +160,7 @@ class Tracer(TracerBase):
         return positional, keywords
 
     def _patch_modules(self, patches):
-        """While tracing, calls of modules and readings of their parameters come to the tracer."""
+        """Intercepts module calls and parameter accesses during tracing."""
         call, read, proxies = Module.__call__, Module.__getattr__, {}
 
         @functools.wraps(call)
@@ -176,7 +176,7 @@ class Tracer(TracerBase):
             setattr(Module, name, function)
 
     def _patch_functions(self, patches, function):
-        """While tracing, functions that were wrapped are nodes when they get a proxy."""
+        """Makes wrapped functions record nodes when they are called with proxies."""
         spaces = dict(_wrapped)
         names = getattr(inspect.unwrap(function), "__globals__", {})
         for name, value in list(names.items()):
@@ -196,7 +196,7 @@ class Tracer(TracerBase):
 
 
 def _recording(original):
-    """`original`, whose calls with proxies become nodes."""
+    """Wraps `original` to record calls with proxies."""
 
     @functools.wraps(original)
     def function(*args, **kwargs):
@@ -210,7 +210,7 @@ def _recording(original):
 
 
 def _tensors(root):
-    """(path, tensor) of all tensors that are attributes of a module or of its submodules."""
+    """(path, tensor) of all tensor attributes of a module and its submodules."""
     for prefix, module in root.named_modules():
         spaces = [vars(module), module._parameters, module._buffers]
         for name, value in [item for space in spaces for item in space.items()]:

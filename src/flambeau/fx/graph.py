@@ -17,14 +17,14 @@ TWICE = "Node redefined name {name}!"
 
 
 class PythonCode(NamedTuple):
-    """The source of a function, and the globals that it needs."""
+    """The source of a function, and the globals it uses."""
 
     src: str
     globals: dict[str, Any]
 
 
 class _Nodes:
-    """The nodes of a graph in their order, as a sequence that can be walked while nodes are added or erased."""
+    """The ordered nodes of a graph, as a sequence that may be modified during iteration."""
 
     def __init__(self, graph, direction="_next"):
         self.graph, self.direction = graph, direction
@@ -44,7 +44,7 @@ class _Nodes:
 
 
 class Graph:
-    """A program: inputs, calls and an output, in the order in which they run."""
+    """A program: inputs, calls and an output, in execution order."""
 
     def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):
         self._root = Node(self, "", "root", "", (), {})
@@ -54,21 +54,21 @@ class Graph:
 
     @property
     def nodes(self):
-        """The nodes in their order."""
+        """The nodes in order."""
         return _Nodes(self)
 
     def find_nodes(self, *, op, target=None, sort=True):
-        """The nodes of one kind."""
+        """The nodes with the given op, and target if given."""
         return [node for node in self.nodes if node.op == op and (target is None or node.target == target)]
 
     def output_node(self):
-        """The node of the output."""
+        """The output node."""
         return next(node for node in reversed(self.nodes) if node.op == "output")
 
     # ---- making nodes
 
     def create_node(self, op, target, args=None, kwargs=None, name=None, type_expr=None):
-        """Adds a node at the point of insertion, which is the end unless inserting_before or _after set another."""
+        """Adds a node at the insertion point, which is the end unless set by inserting_before or inserting_after."""
         node = Node(self, self._names.create_name(name or self._candidate(op, target)), op, target, args or (),
                     kwargs or {}, type_expr)
         self._insert(node)
@@ -86,7 +86,7 @@ class Graph:
         return self.create_node("placeholder", name, default, {}, None, type_expr)
 
     def get_attr(self, qualified_name, type_expr=None):
-        """Adds the reading of an attribute."""
+        """Adds an attribute access."""
         return self.create_node("get_attr", qualified_name, (), {}, None, type_expr)
 
     def call_function(self, the_function, args=None, kwargs=None, type_expr=None, name=None):
@@ -94,7 +94,7 @@ class Graph:
         return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
 
     def call_method(self, method_name, args=None, kwargs=None, type_expr=None):
-        """Adds a call of a method of the first argument."""
+        """Adds a call of a method of its first argument."""
         return self.create_node("call_method", method_name, args, kwargs, None, type_expr)
 
     def call_module(self, module_name, args=None, kwargs=None, type_expr=None):
@@ -106,14 +106,14 @@ class Graph:
         return self.create_node("output", "output", (result,), {}, None, type_expr)
 
     def node_copy(self, node, arg_transform=lambda x: x):
-        """Adds a copy of a node of another graph, with its arguments transformed."""
+        """Adds a copy of a node of another graph, with transformed arguments."""
         args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
         copy = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
         copy.meta = dict(node.meta)
         return copy
 
     def graph_copy(self, g, val_map, return_output_node=False):
-        """Adds copies of all nodes of another graph but the output; returns what the output would be."""
+        """Copies all nodes of another graph except the output; returns the value of the output."""
         for node in g.nodes:
             if node in val_map:
                 continue
@@ -126,11 +126,11 @@ class Graph:
     # ---- where nodes go
 
     def inserting_before(self, n=None):
-        """A context, or from now on: new nodes go before `n`, or to the beginning."""
+        """Inserts new nodes before `n` (default: at the beginning), permanently or as a context manager."""
         return self._inserting((n or self._root._next).prepend if n is not None else self._root.append)
 
     def inserting_after(self, n=None):
-        """A context, or from now on: new nodes go behind `n`, or to the end."""
+        """Inserts new nodes after `n` (default: at the end), permanently or as a context manager."""
         return self._inserting(_After(n) if n is not None else self._root.prepend)
 
     def _inserting(self, insert):
@@ -140,16 +140,16 @@ class Graph:
     # ---- changes
 
     def erase_node(self, to_erase):
-        """Removes a node that nobody uses."""
+        """Removes a node without users."""
         if to_erase.users:
             raise RuntimeError(STILL_USED.format(node=to_erase, count=len(to_erase.users), users=to_erase.users))
         if not to_erase._erased:
             to_erase._set((), {})
-            to_erase._unlink()  # its own links stay, for those who are walking over it
+            to_erase._unlink()  # keeps its own links, for ongoing iterations
             to_erase._erased = True
 
     def eliminate_dead_code(self, is_impure_node=None):
-        """Removes calls whose values nobody uses; returns whether there were any."""
+        """Removes calls whose values are unused; returns whether there were any."""
         is_impure, found = is_impure_node or Node.is_impure, False
         for node in list(reversed(self.nodes)):
             if not node.users and not is_impure(node):
@@ -158,7 +158,7 @@ class Graph:
         return found
 
     def lint(self):
-        """Raises where the graph is not well formed: foreign nodes, uses before definitions, paths to nowhere."""
+        """Raises if the graph is malformed: foreign nodes, uses before definitions, invalid paths."""
         seen, names = set(), set()
         for node in self.nodes:
             for used in node.all_input_nodes:
@@ -183,7 +183,7 @@ class Graph:
     # ---- text
 
     def python_code(self, root_module="self", *, verbose=False):
-        """The source of a function that does what the graph says."""
+        """The source of a function equivalent to the graph."""
         return PythonCode(*Writer(root_module).function(list(self.nodes)))
 
     def print_tabular(self):
@@ -209,7 +209,7 @@ class Graph:
 
 
 class _After:
-    """Inserts nodes behind a node, each behind the one before."""
+    """Inserts nodes after a node, each one after the previous one."""
 
     def __init__(self, node):
         self.node = node

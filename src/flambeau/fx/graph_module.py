@@ -22,16 +22,16 @@ _number = 0
 
 
 class GraphModule(Module):
-    """A module whose forward is what a graph says, as Python code that is written from it.
+    """A module whose forward is generated from a graph as Python code.
 
     Args:
-        root: the module that has what the graph refers to, or a dict of it by paths; it is shared, not copied.
+        root: the module that has the graph's attributes and submodules, or a dict of them by path; shared, not copied.
         graph: the graph.
         class_name: the name of the module's class.
     """
 
     def __new__(cls, *args, **kwargs):
-        # Each has a class of its own, on which its forward is.
+        # Each instance has its own class, which holds its forward.
         base = next(c for c in cls.__mro__ if "_is_of_one_module" not in vars(c))
         return super().__new__(type("GraphModuleImpl", (base,), {"_is_of_one_module": True}))
 
@@ -63,7 +63,7 @@ class GraphModule(Module):
 
     @property
     def graph(self) -> Graph:
-        """The graph; after it was changed, ``recompile()`` makes the module follow."""
+        """The graph; call ``recompile()`` after changing it."""
         return self._graph
 
     @graph.setter
@@ -78,14 +78,14 @@ class GraphModule(Module):
         return self._code
 
     def recompile(self):
-        """Writes the code of the graph anew, and makes it the module's forward."""
+        """Regenerates the module's forward from the graph."""
         written = self._graph.python_code("self")
         self._code = written.src
         type(self).forward = _compile(written)
         return written
 
     def print_readable(self, print_output=True, **kwargs):
-        """The code with the name of its class; printed, unless `print_output` is False."""
+        """The code with the class name; printed unless `print_output` is False."""
         lines = self._code.strip().splitlines()
         text = f"class {type(self).__name__}(torch.nn.Module):\n" + "".join(f"    {line}\n" for line in lines)
         if print_output:
@@ -108,7 +108,7 @@ class GraphModule(Module):
         return True
 
     def delete_submodule(self, target):
-        """Removes the submodule at a path; returns whether there was one."""
+        """Removes the submodule at a path; returns whether it existed."""
         *path, name = target.split(".")
         module = self
         for part in path:
@@ -157,7 +157,7 @@ class GraphModule(Module):
 
 
 def _compile(written):
-    """The function that a piece of code defines; tracebacks show its lines."""
+    """Compiles code to a function; tracebacks show its lines."""
     global _number
     _number += 1
     name = f"<eval_with_key>.{_number}"
@@ -168,7 +168,7 @@ def _compile(written):
 
 
 class _CodeOnlyModule(Module):
-    """A module made of code and attributes, from which the graph is traced anew."""
+    """A module of code and attributes, which is traced to rebuild the graph."""
 
     def __init__(self, body):
         super().__init__()
@@ -196,12 +196,12 @@ def _rebuild(source, names, state, class_name):
 
 
 def _copy_attr(from_module, to_module, target):
-    """Gives one module what another has at a path, with plain modules on the way to it."""
+    """Copies an attribute by path from one module to another, creating intermediate modules."""
     *path, name = target.split(".")
     for part in path:
         inner = getattr(from_module, part)
         if inner is getattr(to_module, part, None):
-            return  # all of it is shared already
+            return  # already shared
         if not hasattr(to_module, part):
             setattr(to_module, part, Module())
         from_module, to_module = inner, getattr(to_module, part)

@@ -1,4 +1,4 @@
-"""Lists and dicts that nodes hold: they can be read, not changed, so that the users of a node are always known."""
+"""Immutable lists and dicts for node arguments, so that the users of a node are always known."""
 
 from ..utils import _pytree
 
@@ -10,12 +10,12 @@ CANNOT_CHANGE = (
 
 
 def _refuse(self, *args, **kwargs):
-    """Not possible: it raises."""
+    """Not supported: raises."""
     raise NotImplementedError(CANNOT_CHANGE.format(kind=type(self).__name__))
 
 
 class immutable_list(list):
-    """A list that cannot be changed."""
+    """An immutable list."""
 
     __delitem__ = __iadd__ = __imul__ = __setitem__ = append = clear = extend = insert = pop = remove = _refuse
     reverse = sort = _refuse
@@ -28,7 +28,7 @@ class immutable_list(list):
 
 
 class immutable_dict(dict):
-    """A dict that cannot be changed."""
+    """An immutable dict."""
 
     __delitem__ = __ior__ = __setitem__ = clear = pop = popitem = setdefault = update = _refuse
 

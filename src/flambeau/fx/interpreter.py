@@ -1,4 +1,4 @@
-"""Running a graph node by node."""
+"""Runs a graph node by node."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NO_ATTRIBUTE = "Node referenced nonexistent target {path}"
 
 
 class Interpreter:
-    """Runs the graph of a module; subclasses change what becomes of each kind of node.
+    """Runs the graph of a module; subclasses override how each kind of node is executed.
 
     Args:
         module: the module that has the graph's attributes and submodules.
-        garbage_collect_values: forget values after their last use.
-        graph: the graph, if it is not the module's.
+        garbage_collect_values: whether to free values after their last use.
+        graph: the graph, if not the module's.
     """
 
     def __init__(self, module, garbage_collect_values=True, graph=None):
@@ -37,7 +37,7 @@ class Interpreter:
                         self._dead.setdefault(node, []).append(used)
 
     def run(self, *args, initial_env=None, enable_io_processing=True):
-        """The output for these inputs; `initial_env` has values of nodes that are not computed."""
+        """Runs the graph; `initial_env` has precomputed values of nodes."""
         self.env = dict(initial_env or {})
         self._args = iter(args)
         for node in self.graph.nodes:
@@ -50,7 +50,7 @@ class Interpreter:
         return None
 
     def run_node(self, n):
-        """The value of one node."""
+        """Computes the value of a node."""
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         return getattr(self, n.op)(n.target, args, kwargs)
 
@@ -71,16 +71,16 @@ class Interpreter:
         return self.fetch_attr(target)
 
     def call_function(self, target, args, kwargs):
-        """The value of a call of a function."""
+        """Calls a function."""
         return target(*args, **kwargs)
 
     def call_method(self, target, args, kwargs):
-        """The value of a call of a method."""
+        """Calls a method."""
         value, *rest = args
         return getattr(value, target)(*rest, **kwargs)
 
     def call_module(self, target, args, kwargs):
-        """The value of a call of a submodule."""
+        """Calls a submodule."""
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target, args, kwargs):
@@ -100,16 +100,16 @@ class Interpreter:
         return found
 
     def fetch_args_kwargs_from_env(self, n):
-        """The arguments of a node, with values for the nodes in them."""
+        """The arguments of a node, with nodes replaced by their values."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
     def map_nodes_to_values(self, args, n):
-        """Arguments with values for the nodes in them."""
+        """Replaces nodes in arguments by their values."""
         return map_arg(args, lambda node: self.env[node])
 
 
 class Transformer(Interpreter):
-    """Runs a graph with proxies, and so makes a new one; subclasses change what becomes of each kind of node."""
+    """Runs a graph with proxies to create a new one; subclasses override how each kind of node is transformed."""
 
     def __init__(self, module):
         super().__init__(module)
@@ -117,28 +117,28 @@ class Transformer(Interpreter):
         self.tracer = _PlainTracer(self.new_graph, module)
 
     def placeholder(self, target, args, kwargs):
-        """An input of the new graph."""
+        """Adds an input to the new graph."""
         default = args[0] if args else ...
         return Proxy(self.new_graph.placeholder(target, default_value=default), self.tracer)
 
     def get_attr(self, target, args, kwargs):
-        """A reading of the same attribute."""
+        """Adds an access of the same attribute."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_function(self, target, args, kwargs):
-        """A call of the same function."""
+        """Adds a call of the same function."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def call_method(self, target, args, kwargs):
-        """A call of the same method."""
+        """Adds a call of the same method."""
         return self.tracer.create_proxy("call_method", target, args, kwargs)
 
     def call_module(self, target, args, kwargs):
-        """A call of the same submodule."""
+        """Adds a call of the same submodule."""
         return self.tracer.create_proxy("call_module", target, args, kwargs)
 
     def transform(self):
-        """The new module."""
+        """Creates the new module."""
         result = super().run()
         if result is not None:
             self.new_graph.output(map_arg_proxies(result))
@@ -156,5 +156,5 @@ class _PlainTracer(Tracer):
 
 
 def map_arg_proxies(result):
-    """A result with nodes for its proxies."""
+    """Replaces proxies in a result by their nodes."""
     return map_aggregate(result, lambda a: a.node if isinstance(a, Proxy) else a)

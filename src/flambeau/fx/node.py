@@ -1,4 +1,4 @@
-"""Nodes: the calls of a program, and what goes into them."""
+"""Nodes: the calls of a program and their arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WITHOUT_TARGET = "Node [graph = {graph}, name = '{name}'] target {target} has ty
 
 
 def map_aggregate(a, fn):
-    """The argument with ``fn(leaf)`` for each leaf of its tuples, lists, dicts and slices."""
+    """Maps ``fn(leaf)`` over the leaves of nested tuples, lists, dicts and slices."""
     if isinstance(a, tuple):
         parts = [map_aggregate(each, fn) for each in a]
         return type(a)(*parts) if hasattr(a, "_fields") else tuple(parts)
@@ -41,7 +41,7 @@ def map_aggregate(a, fn):
 
 
 def map_arg(a, fn):
-    """The argument with ``fn(node)`` for each node in it."""
+    """Maps ``fn(node)`` over the nodes in an argument."""
     return map_aggregate(a, lambda each: fn(each) if isinstance(each, Node) else each)
 
 
@@ -51,7 +51,7 @@ _HOMES = ("", ".nn.functional", ".special", ".linalg", ".fft")
 
 
 def qualified_name(function):
-    """The name by which a program finds a function: ``torch.relu``, ``operator.add``, ``builtins.getattr``."""
+    """The qualified name of a function: ``torch.relu``, ``operator.add``, ``builtins.getattr``."""
     name = getattr(function, "__name__", None) or type(function).__name__
     if getattr(builtins, name, None) is function:
         return name
@@ -78,15 +78,15 @@ _get_qualified_name = qualified_name
 
 
 class Node:
-    """One call, or an input, an attribute or the output of a program.
+    """A call, an input, an attribute access, or the output of a program.
 
     Args:
-        graph: the graph that it belongs to.
-        name: its name, which is that of its value in the program.
+        graph: the graph it belongs to.
+        name: its unique name, which the value has in the code.
         op: one of "placeholder", "get_attr", "call_function", "call_module", "call_method", "output".
-        target: what is called: a function; or the path of a module or attribute, or the name of a method or input.
-        args, kwargs: the arguments, in which nodes stand for their values.
-        type: the type of the value, where it is known.
+        target: the function; the path of the module or attribute; or the name of the method or input.
+        args, kwargs: the arguments, with nodes in place of their values.
+        type: the type of the value, if known.
     """
 
     def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
@@ -136,7 +136,7 @@ class Node:
 
     @property
     def all_input_nodes(self):
-        """The nodes among the arguments, each once."""
+        """The distinct nodes among the arguments."""
         return list(self._input_nodes)
 
     @property
@@ -152,14 +152,14 @@ class Node:
     # ---- places
 
     def prepend(self, x):
-        """Moves the node `x` before this one."""
+        """Moves the node `x` in front of this one."""
         if x is not self:
             x._unlink()
             x._prev, x._next = self._prev, self
             self._prev._next = self._prev = x
 
     def append(self, x):
-        """Moves the node `x` behind this one."""
+        """Moves the node `x` after this one."""
         self._next.prepend(x)
 
     def _unlink(self):
@@ -180,14 +180,14 @@ class Node:
         self.kwargs = {**self._kwargs, key: arg}
 
     def replace_input_with(self, old_input, new_input):
-        """Uses another node in place of one of the arguments."""
+        """Replaces a node among the arguments."""
         def new(node):
             return new_input if node is old_input else node
 
         self._set(map_arg(self._args, new), map_arg(self._kwargs, new))
 
     def replace_all_uses_with(self, replace_with, delete_user_cb=lambda user: True, *, propagate_meta=False):
-        """Makes the users of this node use another; returns those that were changed."""
+        """Replaces this node by another in all its users; returns those that were changed."""
         changed = [user for user in list(self.users) if delete_user_cb(user)]
         if propagate_meta:
             replace_with.meta.update(self.meta)
@@ -196,7 +196,7 @@ class Node:
         return changed
 
     def is_impure(self):
-        """Whether the call does more than give a value, so that it stays though nobody uses it."""
+        """Whether the call has side effects, so that it is kept even if unused."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
@@ -206,7 +206,7 @@ class Node:
     # ---- text
 
     def format_node(self, placeholder_names=None, maybe_return_typename=None, *, include_tensor_metadata=False):
-        """The node as a line of text."""
+        """Formats the node as a line of text."""
         users = f"[num_users={len(self.users)}]"
         if self.op == "output":
             return f"return {self.args[0]}"
@@ -239,7 +239,7 @@ class Node:
 
 
 def _with_percent(a):
-    """An argument as text, with a % before the names of nodes."""
+    """Formats an argument with a % before the names of nodes."""
     if isinstance(a, tuple):
         inner = ", ".join(map(_with_percent, a))
         return f"({inner},)" if len(a) == 1 else f"({inner})"
@@ -254,6 +254,6 @@ _SIDE_EFFECTS = {operator.setitem, asserts._assert}
 
 
 def has_side_effect(fn):
-    """Marks a function as one whose calls stay though nobody uses their values; returns it."""
+    """Marks a function as having side effects, so that its calls are kept; returns it."""
     _SIDE_EFFECTS.add(fn)
     return fn

@@ -1,4 +1,4 @@
-"""Proxies: they stand for values while a program is traced, and record what is done with them."""
+"""Proxies, which stand in for values during tracing and record operations on them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ NO_ARGUMENT = "argument of type: {kind}"
 
 
 class TraceError(ValueError):
-    """What tracing cannot record."""
+    """Raised for operations that tracing cannot record."""
 
 
 class TracerBase:
-    """Makes nodes, and proxies for them."""
+    """Creates nodes and their proxies."""
 
     graph = None
     trace_asserts = False
@@ -48,7 +48,7 @@ class TracerBase:
         return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
 
     def create_arg(self, a):
-        """What a node holds for an argument of a call: nodes in place of proxies."""
+        """Converts an argument to be stored on a node: proxies become nodes."""
         if isinstance(a, Proxy):
             return a.node
         if isinstance(a, tuple | list | dict | slice):
@@ -62,11 +62,11 @@ class TracerBase:
         raise NotImplementedError(NO_ARGUMENT.format(kind=type(a)))
 
     def to_bool(self, obj):
-        """Called where a proxy decides an ``if``."""
+        """Called when a proxy is converted to bool, as in an ``if``."""
         raise TraceError(CONTROL_FLOW)
 
     def iter(self, obj):
-        """Called where a proxy is iterated over: it can be, where Python says how many values are wanted."""
+        """Called when a proxy is iterated over, which is possible if the bytecode unpacks a fixed number of values."""
         frame = inspect.currentframe().f_back.f_back
         count = _unpacked(frame)
         if count is None:
@@ -74,12 +74,12 @@ class TracerBase:
         return iter([obj[i] for i in range(count)])
 
     def keys(self, obj):
-        """Called where a proxy is used as ``**kwargs``."""
+        """Called when a proxy is used as ``**kwargs``."""
         return Attribute(obj, "keys")()
 
 
 def _unpacked(frame):
-    """How many values the frame unpacks at its present instruction; None if it does something else."""
+    """The number of values that the frame's current instruction unpacks, or None."""
     for instruction in dis.get_instructions(frame.f_code):
         if instruction.offset == frame.f_lasti and instruction.opname == "UNPACK_SEQUENCE":
             return instruction.argval
@@ -87,14 +87,14 @@ def _unpacked(frame):
 
 
 class GraphAppendingTracer(TracerBase):
-    """Adds nodes to a graph that is there already."""
+    """Appends nodes to an existing graph."""
 
     def __init__(self, graph):
         self.graph = graph
 
 
 class Proxy:
-    """Stands for the value of a node; what is done with it is added to the graph."""
+    """Stands in for the value of a node; operations on it are added to the graph."""
 
     def __init__(self, node, tracer=None):
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
@@ -104,7 +104,7 @@ class Proxy:
         return f"Proxy({self.node.name})"
 
     def __getattr__(self, k):
-        if k.startswith("__") and k.endswith("__"):  # protocols of Python and NumPy look for them
+        if k.startswith("__") and k.endswith("__"):  # looked up by protocols of Python and NumPy
             raise AttributeError(k)
         return Attribute(self, k)
 
@@ -147,14 +147,14 @@ def _is_method(function):
 
 
 def _tracer_of(arguments):
-    """The tracer of the first proxy among arguments."""
+    """The tracer of the first proxy among the arguments."""
     found = []
     map_aggregate(arguments, lambda a: found.append(a.tracer) if isinstance(a, Proxy) else None)
     return found[0]
 
 
 class Attribute(Proxy):
-    """An attribute of a proxy: a method if it is called, else a value that is read when it is needed."""
+    """An attribute of a proxy: becomes a method call if called, otherwise a getattr node on first use."""
 
     def __init__(self, root, attr):
         self.root, self.attr, self.tracer = root, attr, root.tracer
@@ -162,7 +162,7 @@ class Attribute(Proxy):
 
     @property
     def node(self):
-        """The node that reads the attribute; made when first asked for."""
+        """The node that reads the attribute, created on first access."""
         if self._node is None:
             self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node

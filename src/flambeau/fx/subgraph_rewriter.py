@@ -1,4 +1,4 @@
-"""Replacing of parts of a graph: whatever looks like one function becomes another."""
+"""Replaces subgraphs that match a pattern."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ NO_OUTPUT = "replace_pattern: the pattern has to return one value that it comput
 
 
 class Match(NamedTuple):
-    """A part of a graph like the pattern: its last node, and the node (or value) for each node of the pattern."""
+    """A subgraph that matches the pattern: its last node, and the node (or value) for each pattern node."""
 
     anchor: Node
     nodes_map: dict
 
 
 def replace_pattern(gm, pattern, replacement):
-    """Makes `replacement` of every part of a GraphModule's graph that does what `pattern` does; returns the matches.
+    """Replaces every subgraph that matches `pattern` by `replacement`; returns the matches.
 
-    Both are functions, modules or graphs, of the same inputs. Parts do not overlap, and values inside of one that
-    others use keep it from being replaced.
+    Both are functions, modules or graphs with the same inputs. Matches do not overlap, and are skipped if their inner
+    values are used elsewhere.
 
     Example::
 
@@ -67,7 +67,7 @@ def _inside(found):
 
 
 def _looks_like(part, value, found):
-    """Whether an argument of a graph is like one of the pattern; notes which node stands for which."""
+    """Whether an argument of a graph matches one of the pattern; records which nodes correspond."""
     if isinstance(part, Node):
         if part in found:
             return found[part] is value
@@ -90,7 +90,7 @@ def _looks_like(part, value, found):
 
 
 def _is_closed(inside, last):
-    """Whether nobody else uses what is computed on the way to the last node."""
+    """Whether inner values of a match have no users outside of it."""
     return all(node is last or inside.issuperset(node.users) for node in inside)
 
 
@@ -99,7 +99,7 @@ def _replace(graph, match, pattern, replacement, later):
     with graph.inserting_before(match.anchor):
         new = graph.graph_copy(replacement, dict(zip(_inputs(replacement), values, strict=True)))
     match.anchor.replace_all_uses_with(new)
-    for other in later:  # which may have the old node as an input
+    for other in later:  # their inputs may include the old node
         other.nodes_map.update({part: new for part, node in other.nodes_map.items() if node is match.anchor})
     inside = _inside(match.nodes_map)
     for node in reversed([node for node in graph.nodes if node in inside]):

@@ -1,4 +1,4 @@
-"""TorchScript's names. Nothing is scripted: functions and modules stay the Python they are, and run eagerly."""
+"""TorchScript's API. Nothing is compiled: functions and modules remain Python and run eagerly."""
 
 import contextlib
 from typing import Final
@@ -20,11 +20,11 @@ NO_FILES = (
 
 
 class Error(RuntimeError):
-    """What PyTorch's interpreter raises; here for ``except`` clauses."""
+    """The error class of PyTorch's interpreter, for ``except`` clauses."""
 
 
 class ScriptModule(Module):
-    """A module; it is not scripted."""
+    """A plain, unscripted module."""
 
 
 RecursiveScriptModule = ScriptModule
@@ -32,21 +32,21 @@ TracedModule = ScriptModule
 
 
 class ScriptFunction:
-    """What PyTorch makes of a scripted function; here for ``isinstance``, as functions stay functions."""
+    """The class of scripted functions in PyTorch, for ``isinstance`` only."""
 
 
 # ---- what would compile
 
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
-    """Returns the function, class or module as it is."""
+    """Returns the function, class or module unchanged."""
     return obj
 
 
 def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inputs=None, check_tolerance=1e-5,
           strict=True, _force_outplace=False, _module_class=None, _compilation_unit=None, example_kwarg_inputs=None,
           _store_inputs=True):
-    """Returns the function or module as it is, after one call with the example inputs."""
+    """Returns the function or module unchanged, after one call with the example inputs."""
     if example_kwarg_inputs is not None:
         func(**example_kwarg_inputs)
     elif example_inputs is not None:
@@ -55,19 +55,19 @@ def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inpu
 
 
 def trace_module(mod, inputs, *args, **kwargs):
-    """Returns the module as it is, after one call of each method that `inputs` names."""
+    """Returns the module unchanged, after one call of each method in `inputs`."""
     for name, example in inputs.items():
         getattr(mod, name)(*example if builtin_isinstance(example, tuple) else (example,))
     return mod
 
 
 def freeze(mod, preserved_attrs=None, optimize_numerics=True):
-    """Returns the module as it is."""
+    """Returns the module unchanged."""
     return mod
 
 
 def optimize_for_inference(mod, other_methods=None):
-    """Returns the module as it is."""
+    """Returns the module unchanged."""
     return mod
 
 
@@ -142,23 +142,23 @@ def _classes(kind):
 
 
 def is_scripting():
-    """Whether the code is being scripted: never."""
+    """Whether the code is being scripted: always False."""
     return False
 
 
 def is_tracing():
-    """Whether the code is being traced by ``torch.jit.trace``: never."""
+    """Whether the code is being traced by ``torch.jit.trace``: always False."""
     return False
 
 
 @contextlib.contextmanager
 def optimized_execution(should_optimize):
-    """A context that makes no difference."""
+    """A context manager without effect."""
     yield
 
 
 def set_fusion_strategy(strategy):
-    """Accepted, without effect; returns the strategy before, which is none."""
+    """Accepted, without effect; returns the previous strategy, an empty one."""
     return []
 
 
@@ -166,29 +166,29 @@ def set_fusion_strategy(strategy):
 
 
 class Future:
-    """The result of ``fork``: it is there already."""
+    """The result of ``fork``, already available."""
 
     def __init__(self, value):
         self._value = value
 
     def wait(self):
-        """The result."""
+        """Returns the result."""
         return self._value
 
     value = wait
 
     def done(self):
-        """Whether the result is there."""
+        """Whether the result is available."""
         return True
 
 
 def fork(func, *args, **kwargs):
-    """Calls the function now."""
+    """Calls the function immediately."""
     return Future(func(*args, **kwargs))
 
 
 def wait(future):
-    """The result of a fork."""
+    """Returns the result of a fork."""
     return future.wait()
 
 
@@ -196,12 +196,12 @@ def wait(future):
 
 
 def save(m, f, _extra_files=None):
-    """Not supported: it raises."""
+    """Not supported: raises."""
     raise NotImplementedError(NO_FILES.format(name="save"))
 
 
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
-    """Not supported: it raises."""
+    """Not supported: raises."""
     raise NotImplementedError(NO_FILES.format(name="load"))
 
 

@@ -1,4 +1,4 @@
-"""Where the time of a program goes: by op, by module, and as a timeline.
+"""Profiling by op and module, with timelines.
 
 Example::
 
@@ -28,5 +28,5 @@ __all__ = [
 
 
 def kineto_available():
-    """Whether timelines can be recorded: yes, by Flambeau itself."""
+    """Whether timelines can be recorded: True, without Kineto."""
     return True

@@ -1,4 +1,4 @@
-"""Recording the calls of modules, with their paths, beside those of ops."""
+"""Records module calls, with their paths, alongside those of ops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..nn.modules.module import Module
 
 
 class ModuleRecorder(Recorder):
-    """A recorder that hears of modules too."""
+    """A recorder for ops and modules."""
 
     def __init__(self, *settings):
         super().__init__(*settings)

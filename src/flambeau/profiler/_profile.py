@@ -1,4 +1,4 @@
-"""Profiles: contexts that record, all the time or by a schedule."""
+"""The profiler: continuous or scheduled recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTHING = "the profile has not recorded anything yet: it does so in its context,
 
 
 class ProfilerActivity(enum.Enum):
-    """What can be recorded; all of it is recorded on the CPU."""
+    """What can be recorded; everything is recorded on the CPU."""
 
     CPU = 0
     XPU = 1
@@ -25,7 +25,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in a step."""
+    """What the profiler does in a step."""
 
     NONE = 0
     WARMUP = 1
@@ -34,12 +34,12 @@ class ProfilerAction(enum.Enum):
 
 
 def supported_activities():
-    """What can be recorded."""
+    """The supported activities."""
     return {ProfilerActivity.CPU}
 
 
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
-    """Says for each step what is done: it waits, warms up and is active, so many steps each, over and over."""
+    """A function from the step number to an action: cycles of waiting, warming up and recording."""
     if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
         raise AssertionError(WRONG_SCHEDULE)
 
@@ -63,7 +63,7 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
 
 
 def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
-    """A handler that writes timelines into a folder, where TensorBoard's plugin looks for them."""
+    """A handler that writes timelines to a folder for TensorBoard's plugin."""
     ending = "json.gz" if use_gzip else "json"
 
     def handle(prof):
@@ -123,7 +123,7 @@ class profile:
             self._end()
 
     def step(self):
-        """Ends a step and begins the next."""
+        """Ends the current step and starts the next."""
         before, self.step_num = self.current_action, self.step_num + 1
         self.current_action = self.schedule(self.step_num)
         if self._is_recording and (
@@ -155,11 +155,11 @@ class profile:
         return self._recorded.function_events
 
     def modules(self):
-        """All calls of modules; their names have their paths."""
+        """All module calls, named by path."""
         return EventList(event for event in self._recorded.all_events if event.kind == "module")
 
     def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
-        """The calls of one name together; ``.table(sort_by="cpu_time_total")`` shows them."""
+        """Statistics by name; ``.table(sort_by="cpu_time_total")`` formats them."""
         return self._recorded.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def export_chrome_trace(self, path):
@@ -167,5 +167,5 @@ class profile:
         self._recorded.export_chrome_trace(path)
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
-        """Writes what flame graphs are drawn from; it takes ``with_stack=True``."""
+        """Writes the data for flame graphs; requires ``with_stack=True``."""
         self._recorded.export_stacks(path, metric)

@@ -44,13 +44,13 @@ def blackman(M, *, sym=True, dtype=None, layout=strided, device=None, requires_g
 
 
 def cosine(M, *, sym=True, dtype=None, layout=strided, device=None, requires_grad=False):
-    """Half a period of the sine."""
+    """Half a period of a sine."""
     return _window("cosine", lambda n, length: np.sin(np.pi * (n + 0.5) / length), M, sym, dtype, layout, device,
                    requires_grad)
 
 
 def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=strided, device=None, requires_grad=False):
-    """``exp(−|n − center| / tau)``; the centre is the middle, and can be given only where ``sym`` is False."""
+    """``exp(−|n − center| / tau)``, by default centred; ``center`` requires ``sym=False``."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -64,7 +64,7 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=strided
 
 
 def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=strided, device=None, requires_grad=False):
-    """The bell of standard deviation `std`."""
+    """A Gaussian of standard deviation `std`."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     return _window("gaussian", lambda n, length: np.exp(-(((n - (length - 1) / 2) / std) ** 2) / 2), M, sym, dtype,

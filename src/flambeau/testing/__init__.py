@@ -1,4 +1,4 @@
-"""Tools for tests: comparing tensors, making them, and checking modules."""
+"""Testing utilities: comparing and creating tensors, and checking modules."""
 
 from .._lazy import lazy_submodules as _lazy_submodules
 from ._close import assert_close

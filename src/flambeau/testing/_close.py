@@ -1,4 +1,4 @@
-"""Whether values are close enough, and by how much they are not."""
+"""Approximate comparison with detailed error messages."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
                  check_dtype=True, check_layout=True, check_stride=False, msg=None):
     """Raises an AssertionError unless two values are close: tensors, numbers, or sequences and mappings of them.
 
-    Close means ``|actual - expected| <= atol + rtol * |expected|``; both tolerances follow the dtype unless given.
-    ``msg`` replaces the message, or is a function of it.
+    Close means ``|actual - expected| <= atol + rtol * |expected|``; the default tolerances depend on the dtype. ``msg``
+    replaces the message, or is a function of it.
     """
     if (rtol is None) != (atol is None):
         raise ValueError(
@@ -155,7 +155,7 @@ def _compare_tensors(actual, expected, settings, where):
 
 
 def _report(actual, expected, close, rtol, atol):
-    """How many elements differ, and where most, in PyTorch's words."""
+    """Describes how many elements differ, and the greatest differences, in PyTorch's words."""
     if actual.ndim == 0:
         return _number_report(actual.item(), expected.item(), rtol, atol)
     if not _dtypes.is_inexact(actual.dtype):

@@ -1,4 +1,4 @@
-"""Tensors for tests."""
+"""Random tensors for tests."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ TWO_LAYOUTS = (
 
 def make_tensor(*shape, dtype, device=None, low=None, high=None, requires_grad=False, noncontiguous=False,
                 exclude_zero=False, memory_format=None):
-    """A tensor of random elements in [low, high): by default [-9, 10) for integers, [-9, 9) for other numbers.
+    """A random tensor with elements in [low, high): by default [-9, 10) for integers, [-9, 9) for other numbers.
 
-    ``low`` and ``high`` are moved to what the dtype can hold. ``noncontiguous`` leaves gaps in its memory;
-    ``exclude_zero`` replaces zeros by the smallest other value.
+    ``low`` and ``high`` are clamped to the dtype's range. ``noncontiguous`` leaves gaps in memory; ``exclude_zero``
+    replaces zeros by the smallest other value.
     """
     if len(shape) == 1 and not isinstance(shape[0], int):
         shape = tuple(shape[0])
@@ -52,7 +52,7 @@ def make_tensor(*shape, dtype, device=None, low=None, high=None, requires_grad=F
 
 
 def _interval(low, high, dtype):
-    """`low` and `high`, or what stands for them, within what the dtype can hold."""
+    """`low` and `high` or their defaults, clamped to the dtype's range."""
     least, most, below, above = _limits(dtype)
     low, high = below if low is None else low, above if high is None else high
     if math.isnan(low) or math.isnan(high):
@@ -69,25 +69,25 @@ def _interval(low, high, dtype):
 
 
 def _limits(dtype):
-    """(least, most) that a dtype holds, and (low, high) where none are given; most is exclusive for integers."""
+    """The (minimum, maximum) of a dtype and the default (low, high); the maximum is exclusive for integers."""
     if dtype is _dtypes.bool_:
         return 0, 2, 0, 2
     if dtype.category < _dtypes.FLOAT:
         info = _dtypes.iinfo(dtype)
-        return info.min, info.max + (dtype.itemsize < 8), -9, 10  # what draws takes no bound beyond 64 bits
+        return info.min, info.max + (dtype.itemsize < 8), -9, 10  # random draws support bounds up to 64 bits
     info = _dtypes.finfo(dtype)
     return info.min, info.max, -9, 9
 
 
 def _draw(out, low, high):
-    """`out` filled with numbers in [low, high)."""
+    """Fills `out` with numbers in [low, high)."""
     dtype = out.dtype
     if dtype.category < _dtypes.FLOAT:
         return out.random_(low, high)
     if dtype in (_dtypes.float8_e4m3fn, _dtypes.float8_e5m2):
         return _draw(out.float(), low, high).to(dtype)
     parts = view_as_real(out) if dtype.category == _dtypes.COMPLEX else out
-    if high - low > _dtypes.finfo(dtype).max:  # the distance overflows
+    if high - low > _dtypes.finfo(dtype).max:  # the difference overflows
         parts.uniform_(low / 2, high / 2).mul_(2)
     else:
         parts.uniform_(low, high)

@@ -1,4 +1,4 @@
-"""``check_module``: whether a module does what everything around modules relies on."""
+"""``check_module``: tests that a module follows the conventions that other code relies on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["ModuleCheckError", "check_module"]
 
 
 class ModuleCheckError(AssertionError):
-    """What ``check_module`` found; ``failures`` are the messages by the names of the checks."""
+    """Raised by ``check_module``; ``failures`` maps names of checks to messages."""
 
     def __init__(self, name, failures):
         lines = "".join(f"\n- {check}: {message}" for check, message in failures.items())
@@ -33,11 +33,11 @@ class ModuleCheckError(AssertionError):
 
 
 class _Failure(Exception):
-    """A check that has failed, with the message for the user."""
+    """A failed check, with the message for the user."""
 
 
 class Subject:
-    """The module under test: how it is made and called."""
+    """The module under test: how to create and call it."""
 
     def __init__(self, cls, args, inputs, kwargs, seed):
         self.cls, self.args, self.kwargs, self.inputs, self.seed = cls, args, kwargs, inputs, seed
@@ -47,7 +47,7 @@ class Subject:
         return self.inputs is not None
 
     def make(self, seed=None):
-        """A new instance; a lazy one has been called once."""
+        """A new instance; a lazy one is called once."""
         manual_seed(self.seed if seed is None else seed)
         args, kwargs = copy.deepcopy((self.args, self.kwargs))
         module = self.cls(*args, **kwargs)
@@ -56,16 +56,16 @@ class Subject:
         return module
 
     def call(self, module, inputs=None):
-        """What the module makes of the inputs; it draws the same numbers at each call."""
+        """The module's output for the inputs, with the same random numbers on each call."""
         manual_seed(self.seed)
         return module(*(self.fresh_inputs() if inputs is None else inputs))
 
     def fresh_inputs(self, dtype=None, device=None):
-        """Copies of the inputs; floating ones in a dtype, if one is given."""
+        """Copies of the inputs, with floating ones optionally cast."""
         return tuple([map_tensors(value, lambda t: _copy(t, dtype, device)) for value in self.inputs])
 
     def step(self, module, inputs=None):
-        """(outputs, gradients of inputs and parameters), by a loss that weighs each element differently."""
+        """(outputs, gradients of inputs and parameters), for a loss that weights each element differently."""
         inputs = self.fresh_inputs() if inputs is None else inputs
         outputs = tensors_in(self.call(module, inputs))
         leaves = [t for t in (*tensors_in(inputs), *module.parameters()) if t.requires_grad]
@@ -84,7 +84,7 @@ def _copy(t, dtype, device):
 
 
 def map_tensors(value, function):
-    """A nest with a function applied to its tensors."""
+    """Applies a function to the tensors in a nested structure."""
     if isinstance(value, Tensor):
         return function(value)
     if isinstance(value, Mapping):
@@ -97,14 +97,14 @@ def map_tensors(value, function):
 
 
 def tensors_in(value):
-    """The tensors of a nest."""
+    """The tensors in a nested structure."""
     found = []
     map_tensors(value, found.append)
     return found
 
 
 def check_close(got, want, what, **tolerances):
-    """Nests of tensors must be equal, or close with `tolerances`."""
+    """Compares nested tensors for equality, or closeness with `tolerances`."""
     got, want = tensors_in(got), tensors_in(want)
     if len(got) != len(want):
         raise _Failure(f"{what}: {len(got)} tensors instead of {len(want)}")
@@ -126,7 +126,7 @@ def check_same_step(subject, one, other, what):
 
 
 def check_construct(subject):
-    """The constructor makes a Module, and the same one for the same seed."""
+    """The constructor creates a Module, the same one for the same seed."""
     first, second = subject.make(), subject.make()
     if not isinstance(first, Module):
         raise _Failure(f"{subject.cls!r} makes a {type(first).__name__}, which is not an nn.Module")
@@ -170,7 +170,7 @@ def _hidden(value):
 
 
 def check_repr(subject):
-    """``repr`` works, names the class, and is the same for the same module."""
+    """``repr`` works, contains the class name, and is deterministic."""
     module, other = subject.make(), subject.make()
     text = repr(module)
     name = type(module).__name__
@@ -182,7 +182,7 @@ def check_repr(subject):
 
 
 def check_forward(subject):
-    """A call gives the same for the same seed, and leaves its inputs alone unless the module is ``inplace``."""
+    """Calls are reproducible for the same seed, and leave inputs unchanged unless the module is ``inplace``."""
     module = subject.make()
     inputs = subject.fresh_inputs()
     first = map_tensors(subject.call(module, inputs), Tensor.clone)
@@ -197,7 +197,7 @@ def _is_inplace(module):
 
 
 def check_state_dict(subject):
-    """What ``state_dict`` saves, loaded into another instance, makes it the same module."""
+    """Loading a ``state_dict`` into another instance reproduces the module."""
     module, other = subject.make(), subject.make(subject.seed + 1)
     state = module.state_dict()
     file = io.BytesIO()
@@ -219,12 +219,12 @@ def check_state_dict(subject):
 
 
 def check_deepcopy(subject):
-    """A deep copy is the same module, and shares nothing with the original."""
+    """A deep copy is equal, and shares nothing with the original."""
     _check_copy(subject, copy.deepcopy, "copy.deepcopy")
 
 
 def check_pickle(subject):
-    """A pickled module comes back the same."""
+    """Pickling preserves the module."""
     _check_copy(subject, lambda module: pickle.loads(pickle.dumps(module)), "pickle")
 
 
@@ -249,7 +249,7 @@ def _check_copy(subject, copied, how):
 
 
 def check_dtype(subject):
-    """``double()`` moves all floating parameters and buffers, and the module computes in float64 then."""
+    """``double()`` converts all floating parameters and buffers, and the module then computes in float64."""
     module, reference = subject.make(), subject.make()
     if module.double() is not module:
         raise _Failure("double() does not return the module")
@@ -268,7 +268,7 @@ def check_dtype(subject):
 
 
 def check_modes(subject):
-    """``train`` and ``eval`` reach all submodules; in evaluation calls are repeatable and change no buffer."""
+    """``train`` and ``eval`` reach all submodules; in eval mode, calls are repeatable and change no buffers."""
     module = subject.make()
     for mode, change in ((False, module.eval), (True, module.train)):
         if change() is not module:
@@ -287,7 +287,7 @@ def check_modes(subject):
 
 
 def check_hooks(subject):
-    """Hooks run once a call and in order, and may replace inputs and outputs."""
+    """Hooks run once per call and in order, and may replace inputs and outputs."""
     module, events = subject.make(), []
     reference = subject.call(subject.make())
 
@@ -315,7 +315,7 @@ def check_hooks(subject):
 
 
 def check_gradients(subject):
-    """Gradients of inputs and parameters are those that finite differences give, in float64."""
+    """Gradients of inputs and parameters match finite differences, in float64."""
     module = subject.make().double()
     inputs = subject.fresh_inputs(float64)
     parameters = {k: p.detach() for k, p in module.named_parameters() if p.requires_grad}
@@ -325,7 +325,7 @@ def check_gradients(subject):
 
     def run(*values):
         given = iter(values[: len(leaves)])
-        # Not the leaves themselves, to which a module that works in place could not write.
+        # Not the leaves themselves, which in-place modules could not write to.
         arguments = [map_tensors(v, lambda t: next(given) * 1 if t.requires_grad else t) for v in inputs]
         state = dict(zip(parameters, values[len(leaves) :], strict=True))
         state.update({k: b.clone() for k, b in buffers.items()})
@@ -348,7 +348,7 @@ def check_gradients(subject):
 
 
 def check_engines(subject):
-    """On the XLA engine, outputs, gradients and buffers are those of the CPU. (Only where jax is installed.)"""
+    """Outputs, gradients and buffers on the XLA engine match those on the CPU. (Only if jax is installed.)"""
     if importlib.util.find_spec("jax") is None:
         return
     module, other = subject.make(), subject.make().to("xla")
@@ -376,19 +376,19 @@ CHECKS = {  # name -> (check, whether it calls the module)
 
 
 def check_module(cls, args=(), inputs=None, *, kwargs=None, skip=(), seed=0):
-    """Puts a class of modules through the checks that all of the library's own layers pass.
+    """Runs the checks on a module class that all of the library's own layers pass.
 
     Args:
-        cls: the class, or a function that makes a module.
-        args: the arguments of the constructor; `kwargs` are those by keyword.
-        inputs: a tensor, or a tuple of arguments for a call; None for a module that is not called. Gradients are
-            checked for floating inputs that require them. Small inputs make it quick.
-        skip: names of checks to leave out, of ``construct``, ``registration``, ``repr``, ``forward``, ``state_dict``,
+        cls: the class, or a function that creates a module.
+        args: the constructor's arguments; `kwargs` are those passed by keyword.
+        inputs: a tensor or a tuple of arguments for a call; None for a module that is not called. Gradients are checked
+            for floating inputs that require grad. Small inputs are faster.
+        skip: names of checks to skip, out of ``construct``, ``registration``, ``repr``, ``forward``, ``state_dict``,
             ``deepcopy``, ``pickle``, ``dtype``, ``modes``, ``hooks``, ``gradients`` and ``engines``.
-        seed: the seed for the constructor and each call.
+        seed: the random seed of the constructor and each call.
 
     Raises:
-        ModuleCheckError: an AssertionError with a line for each check that failed.
+        ModuleCheckError: an AssertionError with a line per failed check.
 
     Example::
 

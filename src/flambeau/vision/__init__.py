@@ -1,6 +1,6 @@
-"""What torchvision's compiled extensions provide, written anew: its Python part runs on these operators unchanged.
+"""Reimplements torchvision's compiled extensions, so that its Python part runs unchanged.
 
-``torch.ops.load_library`` comes here where PyTorch would load an extension of torchvision.
+``torch.ops.load_library`` calls this where PyTorch would load an extension of torchvision.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from .. import _ops
 
 __all__ = ["load_extension"]
 
-# The extensions of torchvision, the module with their operators, and the library of torch.ops that these are in.
+# torchvision's extensions, the modules with their operators, and their ``torch.ops`` namespaces.
 EXTENSIONS = {"_C": ("operators", "torchvision"), "image": ("images", "image")}
 
 
 def load_extension(path):
-    """Adds the operators of an extension to ``torch.ops``; False if it is none of torchvision's."""
+    """Adds the operators of an extension to ``torch.ops``; returns False if it is not torchvision's."""
     folder, file = os.path.split(str(path))
     name = file.partition(".")[0].removesuffix("_stable")
     if os.path.basename(folder) != "torchvision" or name not in EXTENSIONS:

@@ -1,4 +1,4 @@
-"""Boxes: the suppression of those that others cover."""
+"""Non-maximum suppression of boxes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SAME_NUMBER = "boxes and scores should have same number of elements in dimension
 
 
 def nms(dets, scores, iou_threshold):
-    """The indices of the boxes to keep, by falling score: none overlaps a better one by more than the threshold."""
+    """The indices of the boxes to keep, by decreasing score: none overlaps a better one by more than the threshold."""
     torch._check(dets.dim() == 2, lambda: BOXES_2D.format(dim=dets.dim()))
     torch._check(dets.size(1) == 4, lambda: FOUR.format(size=dets.size(1)))
     torch._check(scores.dim() == 1, lambda: SCORES_1D.format(dim=scores.dim()))
@@ -28,6 +28,6 @@ def nms(dets, scores, iou_threshold):
         low = np.maximum(boxes[best, :2], boxes[rest, :2])
         high = np.minimum(boxes[best, 2:], boxes[rest, 2:])
         shared = np.prod(np.maximum(high - low, 0), axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):  # boxes without an area cover nothing
+        with np.errstate(divide="ignore", invalid="ignore"):  # boxes without area
             waiting = rest[~(shared / (areas[best] + areas[rest] - shared) > iou_threshold)]
     return torch.from_numpy(order[keep]).to(dets.device)

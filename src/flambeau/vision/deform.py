@@ -1,4 +1,4 @@
-"""Convolution that samples its input at places shifted by offsets."""
+"""Deformable convolution, which samples its input at offset positions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def deform_conv2d(
     Args:
         input: [N, C, H, W].
         weight: [out, C / groups, KH, KW].
-        offset: [N, 2 * offset_groups * KH * KW, OH, OW]; the rows' and columns' offsets take turns.
-        mask: [N, offset_groups * KH * KW, OH, OW], what samples are multiplied by if `use_mask`.
+        offset: [N, 2 * offset_groups * KH * KW, OH, OW]; row and column offsets alternate.
+        mask: [N, offset_groups * KH * KW, OH, OW], multiplied with the samples if `use_mask`.
         bias: [out].
     """
     batch, channels, _, _ = input.shape
@@ -36,13 +36,13 @@ def deform_conv2d(
 
 
 def _places(kernel, count, stride, padding, dilation, like):
-    """Where each tap of a kernel reads for each result, without offsets: [kernel, count]."""
+    """The position that each kernel tap reads for each output, without offsets: [kernel, count]."""
     first = torch.arange(count, dtype=like.dtype, device=like.device) * stride - padding
     return torch.arange(kernel, dtype=like.dtype, device=like.device)[:, None] * dilation + first
 
 
 def _bilinear(images, rows, columns):
-    """Samples of images [N, G, C, H, W] at places [N, G, ...], zero outside: [N, G, C, ...]."""
+    """Bilinear samples of images [N, G, C, H, W] at positions [N, G, ...], zero outside: [N, G, C, ...]."""
     height, width = images.shape[-2:]
     top, left = rows.detach().floor(), columns.detach().floor()
     flat, total = images.flatten(-2), 0

@@ -1,4 +1,4 @@
-"""The operators of ``torch.ops.image``: images as tensors of bytes [C, H, W], read and written by Pillow."""
+"""The operators of ``torch.ops.image``: reads and writes images as byte tensors [C, H, W], using Pillow."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import flambeau as torch
 NO_PILLOW = "reading and writing images needs Pillow, which is not installed: pip install pillow"
 BYTES = "Expected a non empty 1-dimensional tensor of dtype uint8, got {dtype} of shape {shape}"
 IMAGE = "Expected an image of dtype uint8 and shape [C, H, W] with C = 1 or 3, got {dtype} of shape {shape}"
-MODES = (None, "L", "LA", "RGB", "RGBA")  # by the numbers of torchvision's ImageReadMode
+MODES = (None, "L", "LA", "RGB", "RGBA")  # indexed by torchvision's ImageReadMode
 SIXTEEN_BITS = ("I;16", "I;16B", "I;16L")
 
 
 def read_file(path):
-    """The bytes of a file."""
+    """Reads the bytes of a file."""
     return torch.frombuffer(bytearray(pathlib.Path(path).read_bytes()), dtype=torch.uint8)
 
 
@@ -27,27 +27,27 @@ def write_file(path, data):
 
 
 def decode_image(data, mode=0, apply_exif_orientation=False):
-    """The image in a file's bytes, whatever its format; `mode` is the number of an ImageReadMode."""
+    """Decodes an image of any format; `mode` is the value of an ImageReadMode."""
     return _decode(data, mode, apply_exif_orientation, None)
 
 
 def decode_png(data, mode=0, apply_exif_orientation=False):
-    """The image in the bytes of a PNG file."""
+    """Decodes a PNG image."""
     return _decode(data, mode, apply_exif_orientation, "PNG")
 
 
 def decode_jpeg(data, mode=0, apply_exif_orientation=False):
-    """The image in the bytes of a JPEG file."""
+    """Decodes a JPEG image."""
     return _decode(data, mode, apply_exif_orientation, "JPEG")
 
 
 def decode_webp(data, mode=0):
-    """The image in the bytes of a WebP file."""
+    """Decodes a WebP image."""
     return _decode(data, mode, False, "WEBP")
 
 
 def decode_gif(data):
-    """The image in the bytes of a GIF file: [3, H, W], or [N, 3, H, W] where it has several frames."""
+    """Decodes a GIF image: [3, H, W], or [N, 3, H, W] for several frames."""
     image = _open(data, "GIF")
     frames = []
     for number in range(getattr(image, "n_frames", 1)):
@@ -57,12 +57,12 @@ def decode_gif(data):
 
 
 def encode_png(input, compression_level=6):
-    """The bytes of a PNG file with an image."""
+    """Encodes an image as PNG."""
     return _encode(input, "PNG", compress_level=compression_level)
 
 
 def encode_jpeg(input, quality=75):
-    """The bytes of a JPEG file with an image."""
+    """Encodes an image as JPEG."""
     return _encode(input, "JPEG", quality=quality)
 
 
@@ -81,7 +81,7 @@ def _bytes(data):
 
 
 def _open(data, kind):
-    """The image in bytes; of one format, if `kind` is not None."""
+    """Opens encoded bytes as a Pillow image, of a given format if `kind` is not None."""
     image_module, _ = _pillow()
     try:
         return image_module.open(io.BytesIO(_bytes(data)), formats=kind and [kind])

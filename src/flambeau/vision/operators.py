@@ -6,7 +6,7 @@ from .boxes import nms
 from .deform import deform_conv2d
 from .roi import ps_roi_align, ps_roi_pool, roi_align, roi_pool
 
-# torchvision registers shapes for the backward operators of its own. Ours need none: gradients are recorded.
+# torchvision's own backward operators. They are unused here, as gradients are recorded.
 BACKWARD = ("roi_align", "roi_pool", "ps_roi_align", "ps_roi_pool", "deform_conv2d")
 NOT_SUPPORTED = ("qnms", "qroi_align", "box_iou_rotated")
 

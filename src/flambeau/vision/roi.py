@@ -1,9 +1,9 @@
-"""Regions of feature maps, brought to a fixed size.
+"""RoI pooling and alignment: pools regions of feature maps to a fixed size.
 
-A region is a row (image, x1, y1, x2, y2) in the coordinates of the image, which `spatial_scale` brings to those of the
-map. Each is divided into pooled_height × pooled_width bins. But for the maximum of ``roi_pool``, the value of a bin is
-linear in the map, and rows and columns are weighted apart: ``rows @ map @ columns``, for each channel. The gradient is
-the transposed product. Regions themselves have no gradient, as in torchvision.
+A region is a row (image, x1, y1, x2, y2) in image coordinates, which `spatial_scale` maps to the feature map. Each is
+divided into pooled_height × pooled_width bins. Except for the maximum in ``roi_pool``, bins are linear in the map, with
+separable weights: ``rows @ map @ columns``, per channel. The gradient is the transposed product. As in torchvision,
+regions have no gradient.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CHANNELS = "input channels must be a multiple of pooling height * pooling width,
 
 
 class Weights(NamedTuple):
-    """What the rows, or columns, of a map count in each bin: [bins, stop - start], the others count nothing."""
+    """The weights of a map's rows, or columns, in each bin: [bins, stop - start]; they are zero elsewhere."""
 
     start: int
     stop: int
@@ -40,7 +40,7 @@ def roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_
 
 
 def ps_roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio):
-    """The same, where each bin has channels of its own. Returns the means and the channels that they are from."""
+    """Like ``roi_align``, with separate channels for each bin. Returns the means and their channel indices."""
     _check(input, rois, pooled_height, pooled_width)
     size = (pooled_height, pooled_width)
     regions = _sampled_regions(input, rois, spatial_scale, size, sampling_ratio, 0.5, False)
@@ -49,7 +49,7 @@ def ps_roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampli
 
 
 def ps_roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
-    """The mean of each bin, where each bin has channels of its own. Returns the means and their channels."""
+    """The mean of each bin, with separate channels for each bin. Returns the means and their channel indices."""
     _check(input, rois, pooled_height, pooled_width)
     size, regions = (pooled_height, pooled_width), []
     for image, *corners in rois.numpy(force=True):
@@ -62,7 +62,7 @@ def ps_roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
 
 
 def roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
-    """The maximum of each bin, and its place in the map: -1 where the bin is empty, and the maximum 0."""
+    """The maximum of each bin, and its index in the map; 0 and -1 for an empty bin."""
     _check(input, rois)
     height, width = input.shape[2:]
     regions = []
@@ -84,7 +84,7 @@ def _check(input, rois, *size):
 
 
 def _channel_mapping(input, rois, size):
-    """The channels of the input that the bins are from, as torchvision returns them."""
+    """The channel indices of the bins, as torchvision returns them."""
     channels = input.size(1) // (size[0] * size[1])
     mapping = torch.arange(input.size(1), dtype=torch.int32).view(1, channels, *size)
     return mapping.repeat(len(rois), 1, 1, 1).to(input.device)
@@ -94,7 +94,7 @@ def _channel_mapping(input, rois, size):
 
 
 def _sampled_regions(input, rois, scale, size, sampling_ratio, offset, at_least_one):
-    """(image, weights of rows, weights of columns) of each region, for means of bilinear samples."""
+    """(image, row weights, column weights) of each region, for means of bilinear samples."""
     height, width = input.shape[2:]
     regions = rois.numpy(force=True)
     scaled = regions[:, 1:] * regions.dtype.type(scale) - regions.dtype.type(offset)
@@ -109,7 +109,7 @@ def _sampled_regions(input, rois, scale, size, sampling_ratio, offset, at_least_
 
 
 def _sample_weights(low, high, bins, size, sampling_ratio, at_least_one):
-    """The mean of samples in each of the bins between `low` and `high`, each sample between two elements."""
+    """The weights for the mean of bilinear samples in each bin between `low` and `high`."""
     dtype = low.dtype.type
     length = max(high - low, dtype(1)) if at_least_one else high - low
     count = sampling_ratio if sampling_ratio > 0 else int(np.ceil(length / dtype(bins)))
@@ -118,7 +118,7 @@ def _sample_weights(low, high, bins, size, sampling_ratio, at_least_one):
     step = length / dtype(bins)
     inside = (np.arange(count, dtype=dtype) + dtype(0.5)) * step / dtype(count)
     places = low + np.arange(bins, dtype=dtype)[:, None] * step + inside
-    share = ((places >= -1) & (places <= size)) / dtype(count)  # samples further out count as zeros
+    share = ((places >= -1) & (places <= size)) / dtype(count)  # samples further out are zero
     places = np.clip(places, 0, size - 1)
     first = places.astype(np.intp)
     second = np.minimum(first + 1, size - 1)
@@ -131,13 +131,13 @@ def _sample_weights(low, high, bins, size, sampling_ratio, at_least_one):
 
 
 def _round(corners, scale):
-    """Corners in the coordinates of the map, halves away from zero."""
+    """Rounds corners in map coordinates, half away from zero."""
     scaled = corners * corners.dtype.type(scale)
     return np.trunc(scaled + np.copysign(corners.dtype.type(0.5), scaled)).astype(int)
 
 
 def _bins(start, length, bins, size, dtype):
-    """(first, end) of each bin, in whole elements: bins may share one."""
+    """The (first, end) elements of each bin; bins may overlap."""
     real = dtype.np.type
     step = real(length) / real(bins)
     numbers = np.arange(bins + 1, dtype=real) * step
@@ -146,7 +146,7 @@ def _bins(start, length, bins, size, dtype):
 
 
 def _mean_weights(start, length, bins, size, dtype):
-    """The mean of the elements of each bin. The last row and column of a map never count, as in torchvision."""
+    """The weights for the mean of each bin. As in torchvision, the last row and column of a map are never included."""
     pairs = _bins(start, length, bins, size - 1, dtype)
     values = np.zeros((bins, size), dtype.np)
     for row, (first, end) in zip(values, pairs):
@@ -158,14 +158,14 @@ def _mean_weights(start, length, bins, size, dtype):
 
 
 class Pooling(NamedTuple):
-    """Rows and columns of each region of a map, weighted: [K, C, *size]. It is linear, and has a transpose."""
+    """Weights rows and columns of each region of a map: [K, C, *size]. The operation is linear, with a transpose."""
 
     size: tuple
-    regions: list  # (image, weights of rows, weights of columns)
+    regions: list  # (image, row weights, column weights)
     shape: tuple  # of the map
 
     def pool(self, images):
-        """The means in the bins of each region."""
+        """The means of the bins of each region."""
         out = np.zeros((len(self.regions), self.shape[1], *self.size), images.dtype)
         for result, (image, rows, columns) in zip(out, self.regions):
             patch = images[image, :, rows.start:rows.stop, columns.start:columns.stop]
@@ -173,7 +173,7 @@ class Pooling(NamedTuple):
         return out
 
     def transpose(self, bins):
-        """What is passed on to the images, of what the bins pass back."""
+        """Maps gradients of bins to gradients of images."""
         out = np.zeros(self.shape, bins.dtype)
         for each, (image, rows, columns) in zip(bins, self.regions):
             out[image, :, rows.start:rows.stop, columns.start:columns.stop] += rows.values.T @ (each @ columns.values)
@@ -181,18 +181,18 @@ class Pooling(NamedTuple):
 
 
 class PoolingByPosition(Pooling):
-    """The same where a map has channels for each bin: [K, C / bins, *size]."""
+    """Like Pooling, for maps with separate channels for each bin: [K, C / bins, *size]."""
 
     __slots__ = ()
 
     @property
     def shape_by_bins(self):
-        """That of the images, with the channels by the bins they are for."""
+        """The shape of the images, with channels grouped by bin."""
         images, _, height, width = self.shape
         return images, self.shape[1] // (self.size[0] * self.size[1]), *self.size, height, width
 
     def pool(self, images):
-        """The mean in each bin of its own channels."""
+        """The mean in each bin of its channels."""
         images = images.reshape(self.shape_by_bins)
         out = np.zeros((len(self.regions), images.shape[1], *self.size), images.dtype)
         for result, (image, rows, columns) in zip(out, self.regions):
@@ -201,7 +201,7 @@ class PoolingByPosition(Pooling):
         return out
 
     def transpose(self, bins):
-        """What is passed on to the images, of what the bins pass back."""
+        """Maps gradients of bins to gradients of images."""
         out = np.zeros(self.shape_by_bins, bins.dtype)
         for each, (image, rows, columns) in zip(bins, self.regions):
             out[image, ..., rows.start:rows.stop, columns.start:columns.stop] += np.einsum(
@@ -211,7 +211,7 @@ class PoolingByPosition(Pooling):
 
 
 class Product(Function):
-    """What a Pooling makes of a map, or its transpose of bins: each is the gradient of the other."""
+    """Applies a Pooling or its transpose: each is the gradient of the other."""
 
     @staticmethod
     def forward(ctx, input, pooling, transposed):
@@ -225,7 +225,7 @@ class Product(Function):
 
 
 class Maxima(Function):
-    """The maxima of the bins of each region, and their places."""
+    """The maxima of the bins of each region, and their indices."""
 
     @staticmethod
     def forward(ctx, input, size, regions):

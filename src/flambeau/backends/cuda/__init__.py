@@ -1,4 +1,4 @@
-"""Settings for GPUs. How attention is computed is XLA's choice: those are kept, and make no difference."""
+"""GPU settings. XLA decides how attention is computed, so the settings for it have no effect."""
 
 import contextlib
 
@@ -7,7 +7,7 @@ from ...cuda import is_available
 
 
 class _Products:
-    """Settings of products of matrices; that of float32 is the one of ``set_float32_matmul_precision``."""
+    """Matmul settings; float32 precision is that of ``set_float32_matmul_precision``."""
 
     __slots__ = (
         "_fp32_precision", "allow_bf16_reduced_precision_reduction", "allow_fp16_accumulation",
@@ -51,48 +51,48 @@ def is_built():
 
 
 def flash_sdp_enabled():
-    """The setting of that name."""
+    """Returns the setting."""
     return _attention["flash"]
 
 
 def mem_efficient_sdp_enabled():
-    """The setting of that name."""
+    """Returns the setting."""
     return _attention["mem_efficient"]
 
 
 def math_sdp_enabled():
-    """The setting of that name."""
+    """Returns the setting."""
     return _attention["math"]
 
 
 def cudnn_sdp_enabled():
-    """The setting of that name."""
+    """Returns the setting."""
     return _attention["cudnn"]
 
 
 def enable_flash_sdp(enabled):
-    """Sets it."""
+    """Changes the setting."""
     _attention["flash"] = bool(enabled)
 
 
 def enable_mem_efficient_sdp(enabled):
-    """Sets it."""
+    """Changes the setting."""
     _attention["mem_efficient"] = bool(enabled)
 
 
 def enable_math_sdp(enabled):
-    """Sets it."""
+    """Changes the setting."""
     _attention["math"] = bool(enabled)
 
 
 def enable_cudnn_sdp(enabled):
-    """Sets it."""
+    """Changes the setting."""
     _attention["cudnn"] = bool(enabled)
 
 
 @contextlib.contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
-    """A context in which the settings are these."""
+    """A context manager for these settings."""
     old = dict(_attention)
     _attention.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:

@@ -1,4 +1,4 @@
-"""Where PyTorch has it; see :mod:`flambeau.amp`."""
+"""PyTorch's location of ``autocast``; see :mod:`flambeau.amp`."""
 
 from . import autocast, custom_bwd, custom_fwd
 

@@ -1,4 +1,4 @@
-"""Where PyTorch has it; see :mod:`flambeau.amp`."""
+"""PyTorch's location of ``GradScaler``; see :mod:`flambeau.amp`."""
 
 from ...amp.grad_scaler import OptState
 from . import GradScaler

@@ -1,4 +1,4 @@
-"""Changes of graphs."""
+"""Graph transformations."""
 
 from ..._lazy import lazy_submodules as _lazy_submodules
 

@@ -1,4 +1,4 @@
-"""Layers that can be one: a batch norm after a convolution goes into its weights."""
+"""Layer fusion: folds batch norms into preceding convolutions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PAIRS = ((Conv1d, BatchNorm1d), (Conv2d, BatchNorm2d), (Conv3d, BatchNorm3d))
 
 
 def fuse(model, inplace=False, no_trace=False):
-    """A model for inference, in which every batch norm that follows a convolution is a part of it."""
+    """Fuses every batch norm that follows a convolution into it, for inference."""
     model = model if inplace else copy.deepcopy(model)
     traced = model if no_trace else symbolic_trace(model)
     modules = dict(traced.named_modules())
@@ -30,7 +30,7 @@ def fuse(model, inplace=False, no_trace=False):
 
 
 def _can_fuse(node, modules):
-    """Whether a node is a batch norm, and the only one to see what a convolution gives."""
+    """Whether a node is a batch norm and the only user of a convolution."""
     if node.op != "call_module" or not node.args or getattr(node.args[0], "op", None) != "call_module":
         return False
     pair = type(modules[node.args[0].target]), type(modules[node.target])

@@ -1,4 +1,4 @@
-"""Walks over graphs."""
+"""Graph passes."""
 
 from ..._lazy import lazy_submodules as _lazy_submodules
 

@@ -1,4 +1,4 @@
-"""What shapes the values of a graph have, noted on its nodes."""
+"""Shape propagation: records the shapes of values on the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 
 class TensorMetadata(NamedTuple):
-    """What is known of a tensor without its elements."""
+    """The metadata of a tensor."""
 
     shape: Size
     dtype: Dtype
@@ -33,7 +33,7 @@ def _metadata(t):
 
 
 class ShapeProp(Interpreter):
-    """Runs a graph, and notes shape, dtype and strides of each value in ``node.meta["tensor_meta"]``.
+    """Runs a graph and stores shape, dtype and strides of each value in ``node.meta["tensor_meta"]``.
 
     Example::
 
@@ -63,5 +63,5 @@ class ShapeProp(Interpreter):
         return result
 
     def propagate(self, *args):
-        """The output for these inputs."""
+        """Runs the graph on these inputs."""
         return self.run(*args)

@@ -1,4 +1,4 @@
-"""Stands for PyTorch: importing it makes ``torch`` another name of Flambeau (see flambeau.alias)."""
+"""Importing this package makes ``torch`` an alias of Flambeau (see flambeau.alias)."""
 
 from flambeau import alias
 
