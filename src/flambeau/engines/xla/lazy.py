@@ -29,7 +29,7 @@ from ._conditions import Run, recording_lock, users_line, verify, verify_early
 from ._programs import Families, Statistics
 
 _new = object.__new__
-NO_MEMORY_LEFT = "RESOURCE_EXHAUSTED:"  # the status that the text of jax's error begins with
+NO_MEMORY_LEFT = "RESOURCE_EXHAUSTED"  # the code of jax's error
 LONGEST = 20_000  # calls after which a graph runs, whether somebody needs elements or not
 FAILED = (
     "this tensor cannot be read: it was computed together with, or after, an operation that failed on the device: "
@@ -286,7 +286,7 @@ class Graph:
                         is_running = True
                         self.store(arrays, conditions, *start())
             except BaseException as error:
-                if isinstance(error, JaxRuntimeError) and str(error).startswith(NO_MEMORY_LEFT):
+                if isinstance(error, JaxRuntimeError) and error.error_code_string == NO_MEMORY_LEFT:
                     failure = OutOfMemoryError(str(error))
                     self.note_failure(arrays, failure)
                     raise failure from error
