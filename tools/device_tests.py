@@ -21,7 +21,8 @@ def main(arguments):
     if jax.default_backend() == "cpu":
         sys.exit("jax finds no accelerator here; on the CPU these tests run with all others.")
     print(jax.devices())
-    sys.exit(pytest.main([*[str(ROOT / "tests" / name) for name in TESTS], *arguments]))
+    no_warnings = ["-p", "no:benchmark"]  # where that plugin is installed it warns of -n, and warnings are errors
+    sys.exit(pytest.main([*no_warnings, *[str(ROOT / "tests" / name) for name in TESTS], *arguments]))
 
 
 if __name__ == "__main__":
