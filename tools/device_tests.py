@@ -1,4 +1,4 @@
-"""Runs the device tests on the accelerator that jax finds, or else on jax's CPU backend.
+"""Runs the device tests on the accelerator that jax finds. On jax's CPU backend they run with all other tests.
 
     python tools/device_tests.py             # all of them
     python tools/device_tests.py -n 4 -x     # with arguments of pytest
