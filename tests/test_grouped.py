@@ -43,7 +43,7 @@ def test_groups_are_products_of_their_own():
 
 
 @pytest.mark.parametrize("operands", [((2, 3), (3, 4)), ((2, 3), (2, 3, 4))])
-def test_groups_have_to_be_told(operands):
+def test_missing_ends_of_groups_are_refused(operands):
     a, b = (flambeau.ones(shape) for shape in operands)
-    with pytest.raises(RuntimeError, match="offs has to say"):
+    with pytest.raises(RuntimeError, match="offs, the ends of the groups, is required"):
         flambeau._grouped_mm(a, b)

@@ -58,7 +58,7 @@ def test_table(model):
     lines = text.splitlines()
     assert lines[1].split() == ["Name", "Self", "CPU", "%", "Self", "CPU", "CPU", "total", "%", "CPU", "total", "CPU", "time", "avg", "#", "of", "Calls"]
     assert len(lines) == 8 and lines[-1].startswith("Self CPU time total:")
-    with pytest.raises(AttributeError, match="no column 'nonsense'"):
+    with pytest.raises(AttributeError, match="unknown column 'nonsense' to sort by"):
         prof.key_averages().table(sort_by="nonsense")
 
 
