@@ -18,7 +18,6 @@ import jax
 import numpy as np
 from jax.errors import JaxRuntimeError
 
-from ..._device import OutOfMemoryError
 from ..._interrupts import is_interrupt, uninterrupted
 from ..._modes import NO_TRACER, modes
 from ..._precision import precision
@@ -26,15 +25,11 @@ from .. import ShapedArray
 from .._views import ViewArray
 from ._calls import ARRAY, TRACED_ERRORS, Aval, Signature, Unrecordable, read_call, rebuild
 from ._conditions import Run, recording_lock, users_line, verify, verify_early
+from ._failures import FAILED, as_pytorch_error, failure_of, note_failure
 from ._programs import Families, Statistics
 
 _new = object.__new__
-NO_MEMORY_LEFT = "RESOURCE_EXHAUSTED"  # the code of jax's error
 LONGEST = 20_000  # calls after which a graph runs, whether somebody needs elements or not
-FAILED = (
-    "this tensor cannot be read: it was computed together with, or after, an operation that failed on the device: "
-    "{error}. Load what was written from a checkpoint, or run with FLAMBEAU_LAZY=0 to stop at the operation."
-)
 
 
 class LazyArray(ShapedArray):
@@ -80,7 +75,15 @@ class LazyArray(ShapedArray):
     @property
     def elements(self):
         """The elements as a NumPy array."""
-        return np.asarray(self.verified_value)
+        found = self.verified_value
+        try:
+            return np.asarray(found)
+        except (JaxRuntimeError, MemoryError) as error:
+            failure = failure_of(found)
+            if failure is None:
+                raise
+            self._value = failure
+            raise failure from error
 
     def __repr__(self):
         return f"LazyArray({self.dtype}{list(self.shape)})"
@@ -286,14 +289,14 @@ class Graph:
                         is_running = True
                         self.store(arrays, conditions, *start())
             except BaseException as error:
-                if isinstance(error, JaxRuntimeError) and error.error_code_string == NO_MEMORY_LEFT:
-                    failure = OutOfMemoryError(str(error))
-                    self.note_failure(arrays, failure)
+                failure = as_pytorch_error(error)
+                if failure is not error:
+                    note_failure(arrays, failure)
                     raise failure from error
                 if is_interrupt(error) and not is_running:
                     self.contents = recorded
                 else:
-                    self.note_failure(arrays, error)
+                    note_failure(arrays, error)
                 raise
             verify_early()
 
@@ -303,14 +306,6 @@ class Graph:
         for array, value in zip(arrays, values, strict=True):
             array._value = value
         Run.note(arrays, holds, wrong, conditions)
-
-    @staticmethod
-    def note_failure(arrays, error):
-        """Has the error of a program raised where somebody reads what it was to compute."""
-        failure = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__} stopped it")
-        for array in arrays:
-            if array._value is None:
-                array._value = failure
 
     @contextlib.contextmanager
     def tracing(self):
