@@ -610,7 +610,7 @@ def test_programs(run):
 def test_a_device_without_memory_raises_what_pytorch_raises(lazy):
     x = torch.ones(1, device="xla").expand(1 << 46) + 1
     for error in (torch.cuda.OutOfMemoryError, RuntimeError):  # the second reader gets an error too
-        with pytest.raises(error, match="(?i)out of memory") as caught:
+        with pytest.raises(error, match=r"(?i)out of memory") as caught:
             x.tolist()
     assert isinstance(caught.value.__cause__, torch.cuda.OutOfMemoryError)
     assert (torch.ones(3, device="xla") * 2).tolist() == [2, 2, 2]
