@@ -60,6 +60,11 @@ def test_ends(script, program):
     same([script(program)])
 
 
+def test_annotations_are_not_postponed(script):
+    path = script("def f(x: int) -> float: ...\nprint(f.__annotations__)")
+    assert same([path]).stdout == "{'x': <class 'int'>, 'return': <class 'float'>}\n"
+
+
 def test_modules(script, tmp_path):
     script("", "package/__init__.py")
     script("import sys\nprint(sys.argv[1:], __name__, __package__)\nfrom . import other", "package/__main__.py")

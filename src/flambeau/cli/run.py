@@ -30,7 +30,7 @@ def run_script(path, arguments):
     if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
         return _run(lambda: runpy.run_path(path, run_name="__main__"))
     sys.path[0] = os.path.dirname(os.path.realpath(path))
-    return _run(lambda: exec(compile(source, path, "exec"), vars(_main_module(path))))
+    return _run(lambda: exec(compile(source, path, "exec", dont_inherit=True), vars(_main_module(path))))
 
 
 def run_module(name, arguments):

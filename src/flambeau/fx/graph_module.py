@@ -162,7 +162,7 @@ def _compile(written):
     _number += 1
     name = f"<eval_with_key>.{_number}"
     space = {**ALWAYS_THERE, **written.globals}
-    exec(compile(written.src, name, "exec"), space)
+    exec(compile(written.src, name, "exec", dont_inherit=True), space)
     linecache.cache[name] = len(written.src), None, written.src.splitlines(keepends=True), name
     return space["forward"]
 
