@@ -3,8 +3,6 @@
 A step returns its loss. Both libraries draw the initial random numbers in the same order.
 """
 
-from __future__ import annotations
-
 import itertools
 
 

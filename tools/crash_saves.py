@@ -9,8 +9,6 @@ has a temporary name for an instant before it replaces the old one: such a stray
 Exits with 1 if anything else was found.
 """
 
-from __future__ import annotations
-
 import argparse
 import mmap
 import os

@@ -9,8 +9,6 @@ scalar ones of the same arithmetic. ``--link`` writes the extension for a Python
     python tools/cross_compile.py --link FOLDER/flambeau/_kernels.cpython-311-aarch64-linux-gnu.so
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

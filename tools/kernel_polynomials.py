@@ -6,8 +6,6 @@ to the minimum for the degree. A quotient of two is an iteratively reweighted le
     pip install mpmath numpy && python tools/kernel_polynomials.py
 """
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 

@@ -6,8 +6,6 @@ follow. The stubs declare them: names and signatures from the library itself, ty
     PYTHONPATH=src python tools/make_stubs.py
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

@@ -9,8 +9,6 @@ or raise RuntimeError, UnpicklingError or EOFError. It must not run code, nor ta
 hundred megabytes of memory; a separate process checks all of this. Exits with 1 on any violation.
 """
 
-from __future__ import annotations
-
 import argparse
 import codecs
 import collections

@@ -7,8 +7,6 @@ NumPy, OpenBLAS and Python are not built with the sanitizer, so leaks are not ch
 by our own code are detected.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

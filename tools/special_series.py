@@ -6,8 +6,6 @@ zeros factored out, and its range mapped. The series is computed with 40 digits 
     pip install mpmath && python tools/special_series.py
 """
 
-from __future__ import annotations
-
 import pathlib
 
 import mpmath as mp

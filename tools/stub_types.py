@@ -6,8 +6,6 @@ Overloaded functions are written out in SIGNATURES. Types have the names in ALIA
 ``dtype`` are names of tensor methods and dtypes in the stubs.
 """
 
-from __future__ import annotations
-
 ALIASES = {
     "Bool": "bool",
     "Int": "int",

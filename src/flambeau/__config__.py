@@ -1,7 +1,5 @@
 """The build configuration as text."""
 
-from __future__ import annotations
-
 import platform
 
 import numpy

@@ -1,7 +1,5 @@
 """Tensor hooks, and the handles that remove hooks."""
 
-from __future__ import annotations
-
 import itertools
 import weakref
 from collections import OrderedDict

@@ -3,8 +3,6 @@
 ``__torch_function__`` and autocast use this, so programs that need neither do not pay for them.
 """
 
-from __future__ import annotations
-
 import functools
 import types
 

@@ -1,7 +1,5 @@
 """Defers interrupts (Ctrl-C and other signals) during updates that must not be left half done."""
 
-from __future__ import annotations
-
 import _signal  # type: ignore[import-not-found]  # the signal module takes longer to import
 import threading
 

@@ -1,7 +1,5 @@
 """Layer functions that are also in ``torch`` itself, some with other signatures than in ``nn.functional``."""
 
-from __future__ import annotations
-
 from .nn import functional as F
 from .nn.functional import (
     adaptive_avg_pool1d,

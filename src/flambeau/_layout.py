@@ -4,8 +4,6 @@ NumPy arrays have strides of their own; tensors of other engines store theirs as
 rules determine the strides of a view, an elementwise result or a copy.
 """
 
-from __future__ import annotations
-
 from ._device import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
 # The dimensions of a channels-last tensor from the outermost to the innermost in memory.

@@ -1,7 +1,5 @@
 """Submodules that are imported on first access, so that ``import flambeau`` stays fast."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 

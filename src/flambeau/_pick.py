@@ -3,8 +3,6 @@
 The extension ``flambeau._kernels``, if built, replaces these functions by native ones.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

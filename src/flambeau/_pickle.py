@@ -1,7 +1,5 @@
 """Copying and pickling of tensors. A storage is saved once, however many tensors share it."""
 
-from __future__ import annotations
-
 import copy
 import copyreg
 

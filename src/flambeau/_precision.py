@@ -1,7 +1,5 @@
 """Precision of float32 products on devices with a faster mode, such as TensorFloat-32 on GPUs."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 

@@ -1,7 +1,5 @@
 """Settings for parts of PyTorch that Flambeau does not have: they can be set, and have no effect."""
 
-from __future__ import annotations
-
 import contextlib
 import types
 

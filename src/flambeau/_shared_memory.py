@@ -1,7 +1,5 @@
 """Memory shared between processes: an anonymous file that each of them maps."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

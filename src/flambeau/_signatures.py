@@ -3,8 +3,6 @@
 Python binds positional arguments fastest, so generated functions pass all arguments by position.
 """
 
-from __future__ import annotations
-
 import inspect
 import types
 

@@ -1,7 +1,5 @@
 """Storages: the memory behind tensors, with its device, its engine and its version (the number of writes)."""
 
-from __future__ import annotations
-
 import itertools
 from sys import getrefcount
 

@@ -1,7 +1,5 @@
 """The autograd graph: nodes, their saved values and their hooks."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 import traceback

@@ -3,8 +3,6 @@
 Arithmetic and all other operations are attached from ``flambeau.functions``.
 """
 
-from __future__ import annotations
-
 import itertools
 import warnings
 

@@ -1,7 +1,5 @@
 """Exceptions passed between processes, and those of unsupported functions."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 import types

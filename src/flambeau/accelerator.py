@@ -1,7 +1,5 @@
 """The accelerator of this machine, of any kind."""
 
-from __future__ import annotations
-
 from . import cuda
 from ._device import device
 

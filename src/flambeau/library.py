@@ -1,7 +1,5 @@
 """User-defined operators: ``torch.ops.mylib.myop``."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import re

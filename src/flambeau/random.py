@@ -1,7 +1,5 @@
 """The default random-number generator: seeding, saving and restoring its state."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 

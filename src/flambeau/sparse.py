@@ -1,7 +1,5 @@
 """Functions for sparse tensors: ``flambeau.sparse``."""
 
-from __future__ import annotations
-
 import functools
 
 from .functions.sparse import addmm, log_softmax, mm, softmax, sum

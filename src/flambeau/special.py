@@ -1,7 +1,5 @@
 """Special functions under SciPy's names: ``flambeau.special``."""
 
-from __future__ import annotations
-
 from .functions import elementary, pointwise
 from .functions import special as base
 from .functions._binary import binary, operands

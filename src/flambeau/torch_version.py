@@ -1,7 +1,5 @@
 """Version strings that compare by number."""
 
-from __future__ import annotations
-
 import re
 
 __all__ = ["TorchVersion"]

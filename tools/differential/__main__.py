@@ -1,7 +1,5 @@
 """python -m differential: compares Flambeau with PyTorch on random programs; see the package's docstring."""
 
-from __future__ import annotations
-
 import argparse
 import pathlib
 import sys

@@ -1,7 +1,5 @@
 """How the arguments of templates are drawn: by the name in braces (digits at its end are dropped), and fitting {x}."""
 
-from __future__ import annotations
-
 import math
 
 from .literals import KINDS, kind_of

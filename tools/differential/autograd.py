@@ -1,7 +1,5 @@
 """Programs of autograd: gradients of functions; of chains with views and writes, graphs of them, hooks, grad modes."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Why two libraries disagree: what a Disagreement has to do with layouts, gradients and writes of its program."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

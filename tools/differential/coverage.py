@@ -1,7 +1,5 @@
 """Which of PyTorch's public functions the programs call, and which they do not, and why."""
 
-from __future__ import annotations
-
 import re
 
 import torch

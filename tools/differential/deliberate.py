@@ -3,8 +3,6 @@
 The key of an entry is a phrase of docs/differences.md, which gives the reason.
 """
 
-from __future__ import annotations
-
 import math
 import re
 

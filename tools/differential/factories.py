@@ -1,7 +1,5 @@
 """Functions that make tensors, of numbers or after a model."""
 
-from __future__ import annotations
-
 from .writer import rows
 
 FACTORIES = [

@@ -1,7 +1,5 @@
 """Fourier transforms, forth and back, along one dimension and along several."""
 
-from __future__ import annotations
-
 from .writer import rows
 
 FFT = [

@@ -3,8 +3,6 @@
 ``mine`` is the folder of the library that runs the line, ``theirs`` that of the other.
 """
 
-from __future__ import annotations
-
 from .views import VIEWS, unpack
 from .writer import Over, Row
 

@@ -1,7 +1,5 @@
 """The forms in which a function of a table is called: as it stands there, as a method, in place, with ``out=``."""
 
-from __future__ import annotations
-
 import functools
 import re
 

@@ -1,7 +1,5 @@
 """Programs of the functions that layers stand on, called by themselves: with weights, and in their other forms."""
 
-from __future__ import annotations
-
 from . import cases
 from .cases import each, function
 

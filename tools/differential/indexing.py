@@ -1,7 +1,5 @@
 """Reading and writing at indices."""
 
-from __future__ import annotations
-
 from .writer import rows
 
 READS = [

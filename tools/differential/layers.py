@@ -1,7 +1,5 @@
 """Programs of layers that compute with floating numbers: convolutions, pooling, norms, activations, padding, shapes."""
 
-from __future__ import annotations
-
 from . import cases
 from .cases import each, layer
 

@@ -1,7 +1,5 @@
 """Products of matrices, and linear algebra. Of factors that are not unique, what counts is their product."""
 
-from __future__ import annotations
-
 from .writer import rows
 
 PRODUCTS = [

@@ -1,7 +1,5 @@
 """The dtypes and the numbers that programs are made of."""
 
-from __future__ import annotations
-
 import math
 
 KINDS = {

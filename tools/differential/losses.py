@@ -1,7 +1,5 @@
 """Programs of losses: targets of all kinds, weights, reductions, and what is ignored."""
 
-from __future__ import annotations
-
 from . import cases
 from .cases import function, layer
 

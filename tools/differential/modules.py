@@ -1,7 +1,5 @@
 """Programs of modules: trees with shared parts, hooks that look and hooks that change, modes, state, optimizers."""
 
-from __future__ import annotations
-
 import math
 
 from .writer import Row

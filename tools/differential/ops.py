@@ -1,7 +1,5 @@
 """Programs of functions: dtypes, broadcasting, layouts, special values, ``out=``, in-place twins."""
 
-from __future__ import annotations
-
 from .factories import FACTORIES
 from .fft import FFT
 from .forms import forms

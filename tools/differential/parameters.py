@@ -1,7 +1,5 @@
 """Programs of what is done to parameters: initial values, parametrizations, pruning, fusion, containers, calls with others."""
 
-from __future__ import annotations
-
 from .cases import Case, change, differentiate
 from .writer import Row
 

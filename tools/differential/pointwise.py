@@ -1,7 +1,5 @@
 """Functions that work element by element."""
 
-from __future__ import annotations
-
 from .writer import rows
 
 SMOOTH = """exp expm1 exp2 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt rsqrt

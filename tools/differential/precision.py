@@ -6,8 +6,6 @@ rounded: by the sign of a sum that is zero but for rounding. Then a change of it
 it decides, and we may have decided otherwise.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Reductions, scans, sorting and statistics."""
 
-from __future__ import annotations
-
 from .writer import rows
 
 REDUCTIONS = [

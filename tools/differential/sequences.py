@@ -1,7 +1,5 @@
 """Programs of layers for sequences: recurrent ones and their cells, packed sequences, attention, embeddings."""
 
-from __future__ import annotations
-
 from . import cases
 from .cases import Case, function, layer
 

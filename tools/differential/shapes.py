@@ -1,7 +1,5 @@
 """Joining, splitting, repeating and turning; conversions."""
 
-from __future__ import annotations
-
 from .writer import rows
 
 JOINS = [

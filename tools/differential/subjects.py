@@ -1,7 +1,5 @@
 """How {x} is drawn for rows that need one of a certain shape."""
 
-from __future__ import annotations
-
 import math
 
 from .literals import KINDS

@@ -1,7 +1,5 @@
 """Programs of training: optimizers with all their options, schedules, averages, scaled gradients, autocast."""
 
-from __future__ import annotations
-
 from .writer import Row
 
 MODELS = ["Linear(3, 2)", "Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))",

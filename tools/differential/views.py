@@ -1,7 +1,5 @@
 """Programs of views: chains of them, writes through them and through their bases, aliasing, versions."""
 
-from __future__ import annotations
-
 from .writer import Over, rows
 
 VIEWS = [

@@ -1,7 +1,5 @@
 """The names of PyTorch's compiler that programs use; flambeau.compile does the work."""
 
-from __future__ import annotations
-
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 from ..compiler._module import OptimizedModule
 from . import config, eval_frame, utils

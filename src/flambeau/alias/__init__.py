@@ -5,8 +5,6 @@
 virtual environment. An installed PyTorch is otherwise unaffected.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import pathlib

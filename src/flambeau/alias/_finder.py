@@ -1,7 +1,5 @@
 """Import hooks that resolve ``torch`` and its submodules to Flambeau's modules."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.abc
 import importlib.machinery

@@ -1,7 +1,5 @@
 """``%load_ext flambeau`` in IPython and notebooks: makes ``import torch`` resolve to Flambeau."""
 
-from __future__ import annotations
-
 from . import install, uninstall
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]

@@ -6,8 +6,6 @@ and ``stack`` are on PyTorch's lists too; they take the widest dtype anyway.)
 The names are those of public functions: of ``flambeau`` and of its modules ``linalg``, ``fft`` and ``nn.functional``.
 """
 
-from __future__ import annotations
-
 LOWER = frozenset([
     "addbmm", "addmm", "baddbmm", "bmm", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
     "conv_transpose2d", "conv_transpose3d", "linear", "linalg.vecdot", "lstm", "matmul", "mm", "prelu", "rnn_relu",

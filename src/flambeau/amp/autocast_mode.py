@@ -1,7 +1,5 @@
 """Regions in which functions compute in the precision that suits them."""
 
-from __future__ import annotations
-
 import functools
 import threading
 import warnings

@@ -1,7 +1,5 @@
 """Scaling of the loss, so that small gradients do not vanish in float16."""
 
-from __future__ import annotations
-
 import enum
 import warnings
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Floating-point operation counts as in PyTorch: only products count, two operations per multiply-add."""
 
-from __future__ import annotations
-
 from math import prod
 
 BACKWARD = "aten.convolution_backward"

@@ -1,7 +1,5 @@
 """Connecting the outputs of a Function to the graph."""
 
-from __future__ import annotations
-
 import warnings
 
 from .. import _tape as tape

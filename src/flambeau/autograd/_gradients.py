@@ -1,7 +1,5 @@
 """``backward`` and ``grad``: gradients accumulated into the leaves, or returned."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

@@ -1,7 +1,5 @@
 """Hook calls during backward. Hooks receive Tensors, also in a pass that is not recorded and computes on arrays."""
 
-from __future__ import annotations
-
 from .._device import contiguous_format
 from .._tensor import Tensor, wrap
 from ..engines import NUMPY, engine_of

@@ -1,7 +1,5 @@
 """Sums of gradients: in place if there are no other references, and reduced to the shape of their values."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -6,8 +6,6 @@ immutable arrays. If it fails, nothing has changed. ``take_history`` moves the t
 graph. ``assign`` does all of this, for a result that is already computed.
 """
 
-from __future__ import annotations
-
 from .. import _dtypes, _storage
 from .._hooks import move_hooks
 from .._many_arrays import are_plain, fill_each

@@ -1,7 +1,5 @@
 """Anomaly detection: finding the forward call behind a bad gradient."""
 
-from __future__ import annotations
-
 from .._modes import modes
 
 

@@ -6,8 +6,6 @@ as in PyTorch, so hooks run in the same order. Nothing here is recursive, so the
 Gradients are raw arrays, or Tensors when the pass itself is recorded (``create_graph=True``).
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import sys

@@ -1,7 +1,5 @@
 """User-defined operations with custom forward and backward."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import warnings

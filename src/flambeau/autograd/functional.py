@@ -1,7 +1,5 @@
 """Derivatives of functions: Jacobians, Hessians and their products with vectors."""
 
-from __future__ import annotations
-
 from .._modes import enable_grad
 from .._tensor import Tensor, share
 from ..ops.join import stack

@@ -4,8 +4,6 @@ Every tensor is treated as a vector of real numbers (two for a complex element),
 cotangent v the gradient is the row vᵀJ of the real Jacobian.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

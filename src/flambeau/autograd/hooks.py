@@ -1,7 +1,5 @@
 """Tensor hooks, and retained gradients."""
 
-from __future__ import annotations
-
 import weakref
 
 from .._hooks import add_hook, hooks_of

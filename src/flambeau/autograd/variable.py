@@ -1,7 +1,5 @@
 """Variable: the deprecated name for tensors with gradients."""
 
-from __future__ import annotations
-
 from .._tensor import Tensor
 
 

@@ -1,7 +1,5 @@
 """CPU capabilities, which libraries query to choose their arithmetic."""
 
-from __future__ import annotations
-
 __all__ = ["get_cpu_capability"]
 
 

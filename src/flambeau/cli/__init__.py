@@ -1,7 +1,5 @@
 """The command ``flambeau``."""
 
-from __future__ import annotations
-
 import argparse
 
 from .._version import __version__

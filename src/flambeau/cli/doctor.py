@@ -1,7 +1,5 @@
 """``flambeau doctor``: shows what is installed and active, and whether a program's requirements are met."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 import os

@@ -1,7 +1,5 @@
 """``flambeau inspect``: a page that shows a model, or compares two checkpoints."""
 
-from __future__ import annotations
-
 import importlib
 import inspect as inspect_module
 import os

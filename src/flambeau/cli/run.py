@@ -1,7 +1,5 @@
 """``flambeau run``: runs a PyTorch script like ``python script.py``."""
 
-from __future__ import annotations
-
 import builtins
 import importlib.util
 import io

@@ -6,8 +6,6 @@ pip from replacing it for libraries that require a later PyTorch, ``pip.conf`` o
 constraint.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import importlib.metadata

@@ -1,7 +1,5 @@
 """``flambeau doctor --training``: diagnoses the first training steps of a script."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 

@@ -4,8 +4,6 @@
 the forward of a module, or a whole training step with ``backward()`` and ``optimizer.step()``. See docs/compile.md.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 

@@ -1,7 +1,5 @@
 """Functions that compile themselves: which program serves a call, and when there must be a new one."""
 
-from __future__ import annotations
-
 import functools
 import linecache
 import logging

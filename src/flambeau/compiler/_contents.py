@@ -1,7 +1,5 @@
 """What containers hold: noted, compared, restored."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import functools

@@ -1,7 +1,5 @@
 """What a function has created and returns, or leaves behind: a program has to create another one at every run."""
 
-from __future__ import annotations
-
 import functools
 import types
 

@@ -5,8 +5,6 @@ Arithmetic with other numbers gives further stand-ins, computed by Python before
 uses its value, and binds the program to that: a comparison to its outcome, anything else to the value itself.
 """
 
-from __future__ import annotations
-
 import operator
 import threading
 

@@ -5,8 +5,6 @@ loops of the interpreter's own over all places at once; it costs some tens of na
 is another object is it looked at by itself.
 """
 
-from __future__ import annotations
-
 import abc
 import collections
 from itertools import chain

@@ -1,7 +1,5 @@
 """Equations on a few numbers, such as counts of steps, computed by NumPy: that takes less than to start a program."""
 
-from __future__ import annotations
-
 import numpy as np
 from jax.extend.core import Literal
 

@@ -1,7 +1,5 @@
 """The tensors that a program takes from outside: whether they still are as they were when it was compiled."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Many steps in one dispatch: a program as the body of a loop on the device, over batches that are stacked."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """What programs tell PyTorch's compiler about functions. A program of ours is the whole function: nothing changes."""
 
-from __future__ import annotations
-
 from .._modes import modes
 
 __all__ = [

@@ -1,7 +1,5 @@
 """Modules that run compiled."""
 
-from __future__ import annotations
-
 from ..nn.modules.module import Module
 
 

@@ -5,8 +5,6 @@ Python modules is noted by the names in the code that has run. What can be neith
 program *volatile*: it serves one call only.
 """
 
-from __future__ import annotations
-
 import abc
 import enum
 import functools

@@ -1,7 +1,5 @@
 """How the interpreter is watched: methods put on classes for a while, and the names in the code of functions."""
 
-from __future__ import annotations
-
 import argparse
 import collections
 import contextlib

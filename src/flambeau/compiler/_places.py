@@ -1,7 +1,5 @@
 """Where a program finds what it depends on: tensors, each time it runs, and other values that it was compiled for."""
 
-from __future__ import annotations
-
 MISSING = object()
 
 

@@ -1,7 +1,5 @@
 """Recording a function: one trace of it, and what becomes of its results, writes and gradients."""
 
-from __future__ import annotations
-
 import jax
 
 from .._device import CPU

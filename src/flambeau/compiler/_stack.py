@@ -1,7 +1,5 @@
 """Steps of a loop, called one by one: the arguments of each, and all their results as one."""
 
-from __future__ import annotations
-
 from ..functions.join import stack
 from ._pytree import flatten, unflatten
 

@@ -3,8 +3,6 @@
 The extension ``flambeau._kernels`` has the same functions; they are used where it was built.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from itertools import chain

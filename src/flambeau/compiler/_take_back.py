@@ -1,7 +1,5 @@
 """What a program does, and takes back where elements say that it must not be done: a step of an optimizer, say."""
 
-from __future__ import annotations
-
 from .._modes import no_grad
 from .._tensor import wrap
 from ..engines import is_traced

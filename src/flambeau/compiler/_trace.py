@@ -9,8 +9,6 @@ Those are constants of the program, and may decide what it does. They are read-o
 them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import weakref

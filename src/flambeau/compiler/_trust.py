@@ -6,8 +6,6 @@ that reaches it has no program that is valid for the next call. The same goes fo
 return what follows from their arguments; others may return something else each time.
 """
 
-from __future__ import annotations
-
 import collections
 import inspect
 import io

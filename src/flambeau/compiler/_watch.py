@@ -8,8 +8,6 @@ What was read decides later whether the program is still valid (see _guards.py).
 trace, and changed again by every run of the program.
 """
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import gc

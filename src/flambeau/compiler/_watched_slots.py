@@ -1,7 +1,5 @@
 """What stands in for the slots of Tensor while a trace runs."""
 
-from __future__ import annotations
-
 from threading import get_ident
 
 from .._device import CPU, META

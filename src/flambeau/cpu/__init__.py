@@ -1,7 +1,5 @@
 """The CPU under the names that accelerators have, for code that serves any device. Its work is done at once."""
 
-from __future__ import annotations
-
 from .._lazy import lazy_submodules as _lazy_submodules
 
 __all__ = [

@@ -1,7 +1,5 @@
 """The older names of :mod:`flambeau.amp` for ``"cpu"``."""
 
-from __future__ import annotations
-
 import warnings
 
 from .. import amp

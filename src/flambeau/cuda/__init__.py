@@ -1,7 +1,5 @@
 """GPUs, as far as JAX provides access to them. Without a GPU, queries return and actions raise."""
 
-from __future__ import annotations
-
 from .._lazy import lazy_submodules
 from . import _devices, _memory, _random, _streams
 from ._devices import *

@@ -1,7 +1,5 @@
 """GPU memory, as counted by JAX; 0 without a GPU."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 
 from .._device import AcceleratorError, OutOfMemoryError

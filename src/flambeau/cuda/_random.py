@@ -1,7 +1,5 @@
 """Random numbers on GPUs, which derive from the CPU's generator: it draws the numbers, or the keys for a GPU's."""
 
-from __future__ import annotations
-
 from ..random import get_rng_state as cpu_state
 from ..random import initial_seed as cpu_seed
 from ..random import set_rng_state as set_cpu_state

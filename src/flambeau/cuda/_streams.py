@@ -1,7 +1,5 @@
 """Streams and events. JAX orders the work on a GPU itself, so there is one stream, and events are timestamps."""
 
-from __future__ import annotations
-
 import time
 
 from ._devices import current_torch_device, init, synchronize

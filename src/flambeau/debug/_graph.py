@@ -1,7 +1,5 @@
 """Prints the autograd graph of a tensor."""
 
-from __future__ import annotations
-
 from .._tape import AccumulateGrad, name_of
 from ..nn.modules.module import Module
 

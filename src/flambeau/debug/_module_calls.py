@@ -1,7 +1,5 @@
 """Maps autograd nodes to the modules they were recorded in."""
 
-from __future__ import annotations
-
 import bisect
 
 from .._tape import next_sequence

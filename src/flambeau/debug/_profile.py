@@ -1,7 +1,5 @@
 """A profile of a model: a table, and a flame graph as an HTML page."""
 
-from __future__ import annotations
-
 import html
 import json
 from importlib import resources

@@ -1,7 +1,5 @@
 """Runs a model for inspection and restores its state."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import operator

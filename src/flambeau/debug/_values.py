@@ -1,7 +1,5 @@
 """Describes the values of tensors: finiteness and statistics."""
 
-from __future__ import annotations
-
 import cmath
 import dataclasses
 

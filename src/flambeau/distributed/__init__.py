@@ -1,7 +1,5 @@
 """One process: what scripts ask before they decide whether there are several."""
 
-from __future__ import annotations
-
 from .._lazy import lazy_submodules
 
 __all__ = [

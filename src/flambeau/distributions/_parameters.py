@@ -1,7 +1,5 @@
 """Mixins for common parameters: probs or logits, loc and scale, and those of a base distribution."""
 
-from __future__ import annotations
-
 from . import constraints
 from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 

@@ -1,7 +1,5 @@
 """The Bernoulli distribution."""
 
-from __future__ import annotations
-
 from .._modes import no_grad
 from .._size import Size
 from ..functions.creation import arange

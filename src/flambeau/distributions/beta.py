@@ -1,7 +1,5 @@
 """The beta distribution."""
 
-from __future__ import annotations
-
 from numbers import Real
 
 from .._size import Size

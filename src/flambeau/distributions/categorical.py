@@ -1,7 +1,5 @@
 """The categorical distribution."""
 
-from __future__ import annotations
-
 from .._dtypes import finfo, int64
 from .._modes import no_grad
 from .._size import Size

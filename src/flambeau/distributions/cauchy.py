@@ -1,7 +1,5 @@
 """The Cauchy distribution."""
 
-from __future__ import annotations
-
 import math
 
 from .._size import Size

@@ -4,8 +4,6 @@ Both :data:`biject_to` and :data:`transform_to` map a constraint to a transform 
 former are bijections with a Jacobian, as densities need; those of the latter may be simpler, as optimizers need.
 """
 
-from __future__ import annotations
-
 from numbers import Number
 
 from . import constraints, transforms

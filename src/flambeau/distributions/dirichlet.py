@@ -1,7 +1,5 @@
 """The Dirichlet distribution."""
 
-from __future__ import annotations
-
 from .._size import Size
 from ..functions.random_samplers import _sample_dirichlet
 from ..nn.functional import one_hot

@@ -1,7 +1,5 @@
 """The base class of distributions: shapes, validation, and the common interface."""
 
-from __future__ import annotations
-
 import warnings
 
 from .._modes import no_grad

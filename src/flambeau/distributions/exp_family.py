@@ -1,7 +1,5 @@
 """Exponential families: densities ``h(x) exp(η·T(x) - A(η))``."""
 
-from __future__ import annotations
-
 from ..autograd import grad
 from .distribution import Distribution
 from .utils import sum_rightmost

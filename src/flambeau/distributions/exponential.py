@@ -1,7 +1,5 @@
 """The exponential distribution."""
 
-from __future__ import annotations
-
 from .._size import Size
 from ..functions.like import zeros_like
 from . import constraints

@@ -1,7 +1,5 @@
 """The F-distribution."""
 
-from __future__ import annotations
-
 import math
 
 from .._dtypes import finfo

@@ -1,7 +1,5 @@
 """The gamma distribution."""
 
-from __future__ import annotations
-
 from .._dtypes import finfo
 from .._size import Size
 from ..functions.from_data import as_tensor

@@ -1,7 +1,5 @@
 """The generalized Pareto distribution."""
 
-from __future__ import annotations
-
 import math
 
 from .._size import Size

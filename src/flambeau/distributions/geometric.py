@@ -1,7 +1,5 @@
 """The geometric distribution."""
 
-from __future__ import annotations
-
 from .._dtypes import finfo
 from .._modes import no_grad
 from .._size import Size

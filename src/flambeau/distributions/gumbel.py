@@ -1,7 +1,5 @@
 """The Gumbel distribution."""
 
-from __future__ import annotations
-
 import math
 from numbers import Number
 

@@ -1,7 +1,5 @@
 """The half-Cauchy distribution."""
 
-from __future__ import annotations
-
 import math
 
 from .._tensor import Tensor

@@ -1,7 +1,5 @@
 """The half-normal distribution."""
 
-from __future__ import annotations
-
 import math
 
 from ._half import Half

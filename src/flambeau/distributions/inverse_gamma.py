@@ -1,7 +1,5 @@
 """The inverse gamma distribution."""
 
-from __future__ import annotations
-
 import math
 
 from ..functions.pointwise import where

@@ -1,7 +1,5 @@
 """The Kumaraswamy distribution."""
 
-from __future__ import annotations
-
 import math
 
 from ..functions.like import full_like

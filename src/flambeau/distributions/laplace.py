@@ -1,7 +1,5 @@
 """The Laplace distribution."""
 
-from __future__ import annotations
-
 from .._dtypes import finfo
 from .._size import Size
 from ._parameters import LocationScale

@@ -1,7 +1,5 @@
 """The LKJ distribution of correlation matrices."""
 
-from __future__ import annotations
-
 import math
 
 from .._dtypes import finfo

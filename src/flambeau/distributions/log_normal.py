@@ -1,7 +1,5 @@
 """The log-normal distribution."""
 
-from __future__ import annotations
-
 from . import constraints
 from ._parameters import attribute_of
 from .normal import Normal

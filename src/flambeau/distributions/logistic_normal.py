@@ -1,7 +1,5 @@
 """The logistic-normal distribution."""
 
-from __future__ import annotations
-
 from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution

@@ -1,7 +1,5 @@
 """Multivariate normal distributions with low-rank plus diagonal covariance."""
 
-from __future__ import annotations
-
 import math
 
 from .._size import Size

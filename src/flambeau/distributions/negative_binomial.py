@@ -1,7 +1,5 @@
 """The negative binomial distribution."""
 
-from __future__ import annotations
-
 from .._modes import no_grad
 from .._size import Size
 from ..functions.random_samplers import poisson

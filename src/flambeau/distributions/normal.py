@@ -1,7 +1,5 @@
 """The normal distribution."""
 
-from __future__ import annotations
-
 import math
 
 from .._modes import no_grad

@@ -1,7 +1,5 @@
 """Categorical distributions over one-hot vectors."""
 
-from __future__ import annotations
-
 from .._modes import no_grad
 from .._size import Size
 from ..functions.creation import eye

@@ -1,7 +1,5 @@
 """The Pareto distribution."""
 
-from __future__ import annotations
-
 from . import constraints
 from .exponential import Exponential
 from .transformed_distribution import TransformedDistribution

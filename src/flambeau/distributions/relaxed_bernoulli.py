@@ -1,7 +1,5 @@
 """Relaxed Bernoulli distributions."""
 
-from __future__ import annotations
-
 from .._size import Size
 from ..functions.random import rand
 from . import constraints

@@ -1,7 +1,5 @@
 """Relaxed categorical distributions."""
 
-from __future__ import annotations
-
 from .._size import Size
 from ..functions.like import full_like
 from ..functions.random import rand

@@ -1,7 +1,5 @@
 """Helpers for distributions: broadcasting, probabilities and logits, lazy properties."""
 
-from __future__ import annotations
-
 from functools import update_wrapper
 from numbers import Number
 

@@ -1,7 +1,5 @@
 """The von Mises distribution."""
 
-from __future__ import annotations
-
 import math
 
 from .._dtypes import bool_, float64

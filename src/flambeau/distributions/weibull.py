@@ -1,7 +1,5 @@
 """The Weibull distribution."""
 
-from __future__ import annotations
-
 from ..functions.like import ones_like
 from . import constraints
 from .exponential import Exponential

@@ -1,7 +1,5 @@
 """The Wishart distribution."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from numbers import Number

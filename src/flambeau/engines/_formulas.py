@@ -3,8 +3,6 @@
 A formula is called as ``formula(k, ...)`` with an engine, or with a namespace of ops.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 

@@ -5,8 +5,6 @@ with NumPy functions map MetaArrays to MetaArrays: pointwise functions and reduc
 functions run on small stand-ins: arrays of zeros.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

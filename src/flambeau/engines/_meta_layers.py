@@ -1,7 +1,5 @@
 """Rules of the meta engine for layer kernels whose result sizes follow from their settings."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

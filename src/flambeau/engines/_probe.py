@@ -5,8 +5,6 @@ n, n + m, (n + 2p − k) // s + 1, or constants. This is assumed, and checked at
 is no result.
 """
 
-from __future__ import annotations
-
 STEP = 48  # strides up to 4, and 6, 8, 12, 16, 24, 48 divide it
 
 

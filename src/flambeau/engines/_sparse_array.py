@@ -1,7 +1,5 @@
 """The arrays of the sparse engine: the nonzero elements and their indices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import MissingKernel, ShapedArray, engine_of

@@ -6,8 +6,6 @@ operators and a few NumPy functions, so it runs on NumPy arrays, on JAX arrays, 
 formula.
 """
 
-from __future__ import annotations
-
 
 def descent(g, p, maximize, decays, decay):
     """The gradient, negated with `maximize`, plus weight decay."""

@@ -5,8 +5,6 @@ share elements hold ViewArrays of one Memory. A write replaces the Memory's arra
 when it is next read. So the cost of a write does not depend on the number of views.
 """
 
-from __future__ import annotations
-
 import operator
 
 import numpy as np

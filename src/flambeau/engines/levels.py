@@ -6,8 +6,6 @@ kernel computes on a LevelArray. An op passes itself to the level of its operand
 tensors below; see ``transforms/``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import Engine, ShapedArray, engine_of, register_arrays

@@ -1,7 +1,5 @@
 """The meta engine: computes only shapes and dtypes, on arrays without memory (_meta_array.py)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ A SparseArray consists of arrays of another engine, which computes on them. Ther
 that preserve zeros; other ops raise.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@
 process that does not have the model's code, and called on the platforms that it was made for. See docs/compile.md.
 """
 
-from __future__ import annotations
-
 import sys
 import types
 

@@ -6,8 +6,6 @@ primes. In the trace such a prime, and what is a multiple of it, is taken for th
 of its own.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

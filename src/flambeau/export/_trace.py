@@ -1,7 +1,5 @@
 """How a model is exported: traced once, made a program of jax, and compared with itself."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import inspect

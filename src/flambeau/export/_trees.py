@@ -1,7 +1,5 @@
 """Nested arguments and results as JSON: which containers there are, and where in them the tensors."""
 
-from __future__ import annotations
-
 from .._tensor import Tensor
 
 NOT_SIMPLE = (

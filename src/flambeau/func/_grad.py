@@ -4,8 +4,6 @@ They differentiate on the graph of the level they are called on; see ``transform
 leaves of that graph or, if already recorded there, a further node in it.
 """
 
-from __future__ import annotations
-
 import functools
 
 from .._dtypes import is_inexact

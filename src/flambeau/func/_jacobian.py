@@ -1,7 +1,5 @@
 """Jacobians and Hessians, with all rows or columns computed at once by ``vmap``."""
 
-from __future__ import annotations
-
 import functools
 
 from .._tensor import Tensor, wrap

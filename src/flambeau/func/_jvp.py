@@ -1,7 +1,5 @@
 """Forward mode: ``jvp`` and ``linearize``."""
 
-from __future__ import annotations
-
 from .._dtypes import is_inexact
 from .._modes import enable_grad
 from .._tensor import Tensor

@@ -1,7 +1,5 @@
 """``vmap``: vectorizes a function of a single sample."""
 
-from __future__ import annotations
-
 import functools
 
 from .._tensor import Tensor, wrap

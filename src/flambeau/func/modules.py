@@ -1,7 +1,5 @@
 """Modules as functions of their parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .._modes import no_grad

@@ -1,7 +1,5 @@
 """Argument checks that accept what PyTorch accepts and raise the error types that PyTorch raises."""
 
-from __future__ import annotations
-
 import functools
 import math
 import operator

@@ -1,7 +1,5 @@
 """Adds functions to Tensor as methods and in-place methods."""
 
-from __future__ import annotations
-
 from .._tensor import Tensor
 from ._inplace import inplace
 from ._wrong_type import method_of

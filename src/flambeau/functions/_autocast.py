@@ -1,7 +1,5 @@
 """Casts the inputs of functions on autocast's lists."""
 
-from __future__ import annotations
-
 import functools
 
 from .._modes import modes

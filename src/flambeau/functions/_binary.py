@@ -1,7 +1,5 @@
 """Builds the public functions of binary pointwise ops and checks their operands."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._dtypes import check_int, python_number

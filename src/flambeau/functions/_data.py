@@ -1,7 +1,5 @@
 """Arrays from Python data: infers the dtype of numbers, nested lists, NumPy values and tensors."""
 
-from __future__ import annotations
-
 import math
 from itertools import chain
 

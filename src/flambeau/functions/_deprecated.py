@@ -3,8 +3,6 @@
 Functions take the surplus arguments as ``*deprecated``, which is hidden from their signatures.
 """
 
-from __future__ import annotations
-
 import inspect
 
 from .._tensor import Tensor

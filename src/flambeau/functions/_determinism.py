@@ -1,7 +1,5 @@
 """Deterministic mode. All algorithms here are deterministic, so it only affects uninitialised memory."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

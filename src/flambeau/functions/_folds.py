@@ -1,7 +1,5 @@
 """Helpers shared by reductions and sorting functions."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

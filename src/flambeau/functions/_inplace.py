@@ -5,8 +5,6 @@ There are three kinds. ``inplace`` derives the method from any function by assig
 changes only some elements, and writes just these.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 

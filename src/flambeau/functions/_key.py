@@ -1,7 +1,5 @@
 """Parses the key of ``x[key]`` into a view (basic indexing) and index tensors (advanced indexing)."""
 
-from __future__ import annotations
-
 import operator
 
 import numpy as np

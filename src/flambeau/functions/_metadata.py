@@ -1,7 +1,5 @@
 """In-place views: the tensor takes the shape and strides of the view and keeps its memory."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 

@@ -1,7 +1,5 @@
 """Random numbers inside ``vmap``: an error, different numbers for each sample, or the same ones."""
 
-from __future__ import annotations
-
 import functools
 
 from .._modes import in_use, modes

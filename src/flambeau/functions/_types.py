@@ -1,7 +1,5 @@
 """Type checks of non-tensor arguments, which reject what PyTorch's argument parser rejects."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 

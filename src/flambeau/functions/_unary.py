@@ -1,7 +1,5 @@
 """Builds the public functions of unary pointwise ops."""
 
-from __future__ import annotations
-
 from .._tensor import Tensor
 from ._args import need_tensor
 from ._out import out_variant

@@ -1,7 +1,5 @@
 """UntypedStorage, the bytes behind tensors, and what it shares with TypedStorage: devices, files and buffers."""
 
-from __future__ import annotations
-
 import os
 import sys
 from operator import methodcaller

@@ -1,7 +1,5 @@
 """PyTorch's TypeErrors for arguments. The function's name is found by inspecting the stack when an error occurs."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 

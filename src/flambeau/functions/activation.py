@@ -1,7 +1,5 @@
 """The activations of ``torch`` itself; the others are in ``nn.functional``."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

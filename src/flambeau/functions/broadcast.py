@@ -1,7 +1,5 @@
 """Broadcasting: views with expanded dimensions."""
 
-from __future__ import annotations
-
 from .._dtypes import type_word
 from .._size import Size
 from ..ops import shape as ops

@@ -1,7 +1,5 @@
 """Elementwise comparisons, tests, logical and bitwise functions."""
 
-from __future__ import annotations
-
 from .._dtypes import type_word
 from ..ops import compare as ops
 from ._args import as_float, need_tensor

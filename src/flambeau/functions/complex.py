@@ -1,7 +1,5 @@
 """Complex numbers: their parts, conversion and construction."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

@@ -1,7 +1,5 @@
 """Tensor contractions and vector products."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings

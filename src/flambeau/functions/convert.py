@@ -1,7 +1,5 @@
 """Conversion between dtypes, devices and memory formats; copies and fills."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

@@ -1,7 +1,5 @@
 """Factory functions: tensors from shapes and ranges."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Norms, distances and comparisons of whole tensors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

@@ -4,8 +4,6 @@ NumPy creates and reads the capsules. It supports neither bfloat16 nor float8: t
 same width, and the dtype in the capsule is corrected here.
 """
 
-from __future__ import annotations
-
 import ctypes
 import enum
 

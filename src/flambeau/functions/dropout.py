@@ -1,7 +1,5 @@
 """Dropout: zeros random elements or whole channels."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ for the i-th dimension, counted from the end, that an ellipsis covers. Operands 
 right; each contraction is one (batched) matrix product, so no separate gradient is needed.
 """
 
-from __future__ import annotations
-
 import math
 
 from .._modes import in_use

@@ -1,7 +1,5 @@
 """Powers, exponentials, logarithms, trigonometric and hyperbolic functions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

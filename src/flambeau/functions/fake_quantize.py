@@ -1,7 +1,5 @@
 """Quantization during training: numbers are rounded to steps of a scale, and gradients pass as if they were not."""
 
-from __future__ import annotations
-
 from .._dtypes import FLOAT, bfloat16, float16, float32, int32, type_word
 from .._modes import no_grad
 from .._tensor import Tensor

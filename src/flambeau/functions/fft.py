@@ -1,7 +1,5 @@
 """Discrete Fourier transforms of one or more dimensions, and their helpers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

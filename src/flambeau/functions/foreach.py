@@ -1,7 +1,5 @@
 """Functions on lists of tensors, such as ``_foreach_add`` and ``_foreach_exp_``, as used by optimizers."""
 
-from __future__ import annotations
-
 from .._tensor import Tensor
 from .linalg.norm import vector_norm
 

@@ -1,7 +1,5 @@
 """Tensors from data: numbers, lists, NumPy arrays, buffers, other libraries' tensors."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -4,8 +4,6 @@ As in PyTorch, a key is applied in two steps. Integers, slices, None and Ellipsi
 arrays and masks then gather from that view (a copy) or write to it.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Products of grouped, int8 and scaled 8-bit matrices, as used by mixtures of experts."""
 
-from __future__ import annotations
-
 from .. import _dtypes
 from ._args import need_tensor
 from .join import cat, stack

@@ -1,7 +1,5 @@
 """Counting: histograms and bincount."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

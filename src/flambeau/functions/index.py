@@ -1,7 +1,5 @@
 """Functions that read and write elements by index or mask."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Functions that combine tensors: cat, stack and relatives, grids and products of vectors."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 

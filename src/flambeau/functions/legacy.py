@@ -1,7 +1,5 @@
 """The legacy constructors, ``Tensor(2, 3)``, ``FloatTensor([1, 2])`` and ``range``, and type names."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

@@ -1,7 +1,5 @@
 """Tensors shaped like another: ``*_like`` and the ``new_*`` methods."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

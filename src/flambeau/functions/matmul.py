@@ -1,7 +1,5 @@
 """Vector and matrix products."""
 
-from __future__ import annotations
-
 import math
 
 from .. import _dtypes

@@ -1,7 +1,5 @@
 """Methods that change a tensor's memory: set_, resize_, shared memory, and elementwise Python functions."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

@@ -1,7 +1,5 @@
 """Functions that rearrange elements in a copy: repeat, roll, flip, triangles, diagonals, scatters into views."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Python's operators on Tensor. They call the ops directly: this is the hot path of eager code."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._dtypes import is_inexact, python_number

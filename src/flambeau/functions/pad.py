@@ -1,7 +1,5 @@
 """Padding."""
 
-from __future__ import annotations
-
 from .._modes import in_use
 from .._tensor import Tensor
 from ..ops._errors import refuse_kinds

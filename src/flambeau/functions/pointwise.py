@@ -1,7 +1,5 @@
 """Elementwise arithmetic, rounding and selection, and the rules of type promotion."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

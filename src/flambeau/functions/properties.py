@@ -1,7 +1,5 @@
 """Tensor properties: dtype tests, sizes, device, memory order."""
 
-from __future__ import annotations
-
 from .. import _dtypes, _layout
 from .._device import CPU, META, channels_last, contiguous_format, memory_format, sparse_coo, strided
 from .._storage import address

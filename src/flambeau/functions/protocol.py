@@ -1,7 +1,5 @@
 """Python protocols of Tensor: conversion to numbers, iteration, printing, NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

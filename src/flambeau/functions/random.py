@@ -1,7 +1,5 @@
 """Random sampling, with PyTorch's random number streams."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

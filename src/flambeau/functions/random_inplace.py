@@ -1,7 +1,5 @@
 """Methods that fill a tensor with random numbers."""
 
-from __future__ import annotations
-
 import functools
 
 from .._device import META

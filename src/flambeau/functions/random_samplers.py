@@ -1,7 +1,5 @@
 """Rejection sampling: Poisson, binomial, gamma and Dirichlet."""
 
-from __future__ import annotations
-
 from .._modes import modes
 from ..engines import NUMPY
 from ..ops.random import dirichlet, dirichlet_grad, redrawn, standard_gamma, standard_gamma_grad

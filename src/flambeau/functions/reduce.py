@@ -1,7 +1,5 @@
 """Reductions: sums, products, moments, extrema, any and all."""
 
-from __future__ import annotations
-
 import functools
 import warnings
 

@@ -1,7 +1,5 @@
 """Functions along a dimension: cumulative sums and extrema, differences, gradients, integrals."""
 
-from __future__ import annotations
-
 import functools
 import math
 

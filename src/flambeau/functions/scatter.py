@@ -1,7 +1,5 @@
 """Functions that gather and scatter along one dimension, with an index for each element."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._dtypes import type_word

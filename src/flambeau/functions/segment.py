@@ -1,7 +1,5 @@
 """Segment reductions: over consecutive runs of given lengths along a dimension."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Process-wide settings: threads, determinism, matmul precision."""
 
-from __future__ import annotations
-
 import os
 import warnings
 

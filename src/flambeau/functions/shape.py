@@ -1,7 +1,5 @@
 """Functions that change a tensor's shape: view, reshape, squeeze, transpose, permute and relatives."""
 
-from __future__ import annotations
-
 import warnings
 from math import prod
 

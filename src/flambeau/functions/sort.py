@@ -1,7 +1,5 @@
 """Sorting, selection by rank, search and distinct values."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

@@ -1,7 +1,5 @@
 """Sparse tensors: Tensors with the layout ``sparse_coo``, which store values and their indices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._device import sparse_coo, strided

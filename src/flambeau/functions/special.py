@@ -1,7 +1,5 @@
 """Special functions of ``torch``; ``flambeau.special`` has these under SciPy's names, and more."""
 
-from __future__ import annotations
-
 from ..ops import special as ops
 from ._args import as_int, need_tensor
 from ._attach import inplace_methods, methods

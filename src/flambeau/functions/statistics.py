@@ -1,7 +1,5 @@
 """Medians, modes, quantiles and covariances."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

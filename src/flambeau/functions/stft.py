@@ -1,7 +1,5 @@
 """The short-time Fourier transform and its inverse."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._dtypes import is_inexact

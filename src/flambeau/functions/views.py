@@ -1,7 +1,5 @@
 """Views of parts of a tensor: select, narrow, split, diagonal, unfold, as_strided."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._dtypes import type_word

@@ -1,7 +1,5 @@
 """Window functions: the ``*_window`` family, periodic by default."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

@@ -1,7 +1,5 @@
 """Proxies, which stand in for values during tracing and record operations on them."""
 
-from __future__ import annotations
-
 import dis
 import enum
 import inspect

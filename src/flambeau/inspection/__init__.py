@@ -1,7 +1,5 @@
 """HTML pages that show a model's structure and how it processes a batch."""
 
-from __future__ import annotations
-
 import copy
 import html
 import json

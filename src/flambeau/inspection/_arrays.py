@@ -1,7 +1,5 @@
 """Arrays on a page: histograms, and 8-bit images."""
 
-from __future__ import annotations
-
 import base64
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compares two models or checkpoints."""
 
-from __future__ import annotations
-
 import math
 import os
 

@@ -1,7 +1,5 @@
 """Observes one forward and backward of a model: module calls and data flow."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

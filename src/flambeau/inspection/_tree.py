@@ -1,7 +1,5 @@
 """Records of a model's modules, with runs of equal siblings."""
 
-from __future__ import annotations
-
 import itertools
 
 from ..nn.parameter import is_lazy

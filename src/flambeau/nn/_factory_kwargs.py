@@ -1,7 +1,5 @@
 """The arguments with which a module creates its parameters."""
 
-from __future__ import annotations
-
 NAMES = ("device", "dtype", "memory_format")
 
 

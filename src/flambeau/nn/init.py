@@ -1,7 +1,5 @@
 """Initial values for parameters, drawn in PyTorch's order."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

@@ -5,8 +5,6 @@ settings. The first call is a general one (``Op.call``), and a CacheMiss notes w
 on ``lookup`` records the same, without computing promotion, devices, layouts and kernels again.
 """
 
-from __future__ import annotations
-
 from .._dtypes import get_default_dtype
 from .._modes import NO_TRACER, modes
 from .._precision import layer

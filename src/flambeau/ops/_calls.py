@@ -1,7 +1,5 @@
 """Helpers of the generated calls of ops."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._dtypes import check_int

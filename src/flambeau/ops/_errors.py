@@ -1,7 +1,5 @@
 """Translation of the array library's errors to PyTorch's types and messages."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

@@ -1,7 +1,5 @@
 """Memory formats of gradients."""
 
-from __future__ import annotations
-
 from .._tensor import Tensor
 from ..engines import engine_of
 

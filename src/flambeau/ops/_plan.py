@@ -1,7 +1,5 @@
 """Recording: what a call of an op saves on its node, and how vjps read it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _tape as tape

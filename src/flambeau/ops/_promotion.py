@@ -1,7 +1,5 @@
 """Type promotion of operands."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

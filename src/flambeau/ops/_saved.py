@@ -1,7 +1,5 @@
 """The attributes of nodes for saved values: ``_saved_self``, ``_saved_result``, ``_saved_dim`` and so on."""
 
-from __future__ import annotations
-
 import functools
 import math
 

@@ -6,8 +6,6 @@ not), of ``out`` and ``out_1``, of settings, of ``x_shape``, ``x_strides`` and `
 ``_saved.py`` has in FUNCTIONS and DERIVED.
 """
 
-from __future__ import annotations
-
 USUAL = {
     "C": "x_shape[1]", "N": "x_shape[0]", "align_corners": "align", "dim": "axis", "dim0": "axis0", "dim1": "axis1",
     "dims": "axes", "ignore_index": "ignore", "indices": "out_1", "input": "x", "keepdim": "keepdims",

@@ -8,8 +8,6 @@ recorded when they are accessed. The op declares the composition:
 Hooks on these nodes work: from the first one on, backward runs the steps.
 """
 
-from __future__ import annotations
-
 import weakref
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Activations of neural networks: piecewise linear ones, whose gradients are masks, then smooth ones."""
 
-from __future__ import annotations
-
 import math
 
 from ._op import kernel_op, op

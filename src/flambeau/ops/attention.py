@@ -4,8 +4,6 @@ The weights have a row for each query and a column for each key. Saved values ha
 PyTorch's fused kernels.
 """
 
-from __future__ import annotations
-
 import math
 
 from .._tensor import Tensor

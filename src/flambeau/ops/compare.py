@@ -1,7 +1,5 @@
 """Elementwise comparisons, predicates, logic and bit operations, without gradients."""
 
-from __future__ import annotations
-
 import math
 
 from .._dtypes import get_default_dtype

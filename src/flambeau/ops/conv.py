@@ -5,8 +5,6 @@ the weight give that of the input (this is also the forward of a transposed conv
 of the weight. The gradient of each consists of the other two, so they can be differentiated any number of times.
 """
 
-from __future__ import annotations
-
 from ._format import in_format_of
 from ._op import op
 from .pointwise import cj

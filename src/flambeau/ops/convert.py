@@ -1,7 +1,5 @@
 """Ops that copy elements: to another dtype or memory order, or over the elements of a tensor."""
 
-from __future__ import annotations
-
 from .._modes import modes
 from .._tensor import Tensor, wrap
 from ..engines import engine_of, engine_on, is_traced, on_host

@@ -1,7 +1,5 @@
 """Connectionist temporal classification loss. The loop over time is in the kernels."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ._op import op

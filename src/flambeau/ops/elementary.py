@@ -1,7 +1,5 @@
 """Powers, exponentials, logarithms, trigonometric and hyperbolic functions."""
 
-from __future__ import annotations
-
 import cmath
 import math
 

@@ -1,7 +1,5 @@
 """Embedding lookup."""
 
-from __future__ import annotations
-
 from .._modes import modes
 from ._op import op
 from .pointwise import at_least_float32

@@ -4,8 +4,6 @@ Each transform's adjoint is the opposite transform under the dual normalization:
 scales. The one-sided transforms drop (or imply) the conjugate half, so middle elements are weighted.
 """
 
-from __future__ import annotations
-
 from ._op import op
 
 DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}

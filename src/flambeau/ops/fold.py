@@ -1,7 +1,5 @@
 """im2col and col2im: sliding windows of images as columns, and the transpose."""
 
-from __future__ import annotations
-
 from ._op import op
 
 

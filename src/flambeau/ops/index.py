@@ -4,8 +4,6 @@ Those that modify ``x`` have a setting ``into``: with it, the kernel writes into
 Their gradients do not need the elements of x, so no copy is necessary.
 """
 
-from __future__ import annotations
-
 from ._op import op
 from .shape import reshape, zeros_like
 

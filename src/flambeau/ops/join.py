@@ -1,7 +1,5 @@
 """Ops that join tensors, and views that split one."""
 
-from __future__ import annotations
-
 from ._op import op
 from .shape import basic_index
 

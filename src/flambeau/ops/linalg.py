@@ -4,8 +4,6 @@ The gradients are the classical ones (Giles 2008; Townsend 2016; Golub and Perey
 gradient of a real loss is conjugated: ``mH`` where the real formula has a transpose.
 """
 
-from __future__ import annotations
-
 from ._op import op
 from .join import cat
 from .matmul import column, mH, mT, product, row

@@ -3,8 +3,6 @@
 Backward recomputes the scores, so that nothing of their size is saved.
 """
 
-from __future__ import annotations
-
 from ._op import op
 from .loss import factors
 from .pointwise import keep

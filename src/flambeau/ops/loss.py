@@ -1,7 +1,5 @@
 """Losses, elementwise or reduced."""
 
-from __future__ import annotations
-
 import math
 
 from .._tensor import Tensor

@@ -1,7 +1,5 @@
 """Losses of classes with a margin."""
 
-from __future__ import annotations
-
 from ._op import op
 from .elementary import sigmoid
 from .loss import reduce_loss, share

@@ -4,8 +4,6 @@ The public ``matmul`` selects among these ops by the ranks of its operands. Grad
 which BLAS accepts without a copy.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ops that rearrange elements: flips, repetitions, triangles, padding, and writes into a copy."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..engines._views import replay

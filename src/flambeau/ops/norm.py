@@ -1,7 +1,5 @@
 """Norms of vectors and distances between them."""
 
-from __future__ import annotations
-
 import math
 
 from ._op import op

@@ -5,8 +5,6 @@ so that it broadcasts. The ops also return mean and variance (with reduced axes 
 these, so that the formulas can be differentiated again.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Elementwise arithmetic, rounding, selection and complex parts."""
 
-from __future__ import annotations
-
 import math
 
 from .._dtypes import HALF, finfo, float32, from_np

@@ -1,7 +1,5 @@
 """Pooling over windows, and adaptive pooling."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

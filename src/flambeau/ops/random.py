@@ -1,7 +1,5 @@
 """Random draws in the graph: the gradient of overwritten elements, and of draws by their parameters."""
 
-from __future__ import annotations
-
 from ._op import kernel_op, op
 from .pointwise import undifferentiable
 from .reduce import sum_

@@ -4,8 +4,6 @@
 nodes of a reduction of everything and of one along dimensions differently: some forwards are declared twice.
 """
 
-from __future__ import annotations
-
 import math
 
 from .._dtypes import int64, is_inexact

@@ -13,8 +13,6 @@ through it. The states are given out as a copy: to overwrite the output of a lay
 Where an engine has a kernel for a whole sequence (``lstm_sequence`` and its like), that does all the steps at once.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from .._modes import modes

@@ -1,7 +1,5 @@
 """Ops that run along a dimension and keep every intermediate result. ``reverse`` runs from the end."""
 
-from __future__ import annotations
-
 import math
 
 from .._tensor import Tensor

@@ -1,7 +1,5 @@
 """Ops that read and write along one axis, each element by an index of its own. See ``into`` in ops/index.py."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Views, and the copies and casts that stand beside them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._layout import is_contiguous, view_strides

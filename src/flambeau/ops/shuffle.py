@@ -1,7 +1,5 @@
 """Elements that change places between channels and pixels, and channels among themselves."""
 
-from __future__ import annotations
-
 from .._device import contiguous_format
 from ._op import op
 

@@ -1,7 +1,5 @@
 """Softmax and its kin: each one op, with a kernel for the gradient."""
 
-from __future__ import annotations
-
 from ._op import op
 from .elementary import exp
 from .pointwise import cj

@@ -1,7 +1,5 @@
 """Ops that order elements along a dimension. NaN counts as larger than every number."""
 
-from __future__ import annotations
-
 from ._op import op
 from .pointwise import without_derivative
 from .reduce import place, selection, to_ties

@@ -1,7 +1,5 @@
 """Sparse tensors: how they are made of their parts, and what leads back to dense ones."""
 
-from __future__ import annotations
-
 from .._device import strided
 from .._dtypes import int64
 from ..engines import _sparse_array as arrays

@@ -1,7 +1,5 @@
 """Special functions: error functions, the gamma function's family, Bessel's functions, polynomials."""
 
-from __future__ import annotations
-
 import math
 
 import ml_dtypes

@@ -1,7 +1,5 @@
 """Orthogonal and spectral decompositions of matrices, over any leading batch dimensions."""
 
-from __future__ import annotations
-
 from ._op import op
 from .join import cat
 from .linalg import (

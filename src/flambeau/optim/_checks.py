@@ -1,7 +1,5 @@
 """Validation of optimizer settings, devices and gradients."""
 
-from __future__ import annotations
-
 from .._modes import modes
 from .._tensor import Tensor
 

@@ -1,7 +1,5 @@
 """Muon: orthogonalized momentum for matrices."""
 
-from __future__ import annotations
-
 import math
 
 from ._checks import check_lr_size

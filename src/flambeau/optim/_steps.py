@@ -4,8 +4,6 @@ The formulas are in ``engines/_updates.py``. Kernels apply them in place; a ``di
 tensors and records them.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from .._dtypes import float32, float64, get_default_dtype

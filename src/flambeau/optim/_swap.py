@@ -1,7 +1,5 @@
 """Temporarily swaps the parameters and state of an optimizer."""
 
-from __future__ import annotations
-
 import contextlib
 from collections import defaultdict
 from itertools import chain

@@ -1,7 +1,5 @@
 """Adagrad: gradients scaled by the accumulated squares of all past gradients."""
 
-from __future__ import annotations
-
 from ..functions.creation import full_like
 from ._checks import check_counts, check_fused, check_lr, check_range
 from ._steps import advance, apply, is_nonzero, new_count, number_of, numbers_of, per_step, unscale

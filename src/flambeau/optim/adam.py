@@ -1,7 +1,5 @@
 """Adam: momentum, scaled by a running root mean square of the gradients."""
 
-from __future__ import annotations
-
 from .._tensor import Tensor
 from ._checks import (
     TENSOR_WITH_FOREACH,

@@ -1,7 +1,5 @@
 """Adamax: Adam with the infinity norm."""
 
-from __future__ import annotations
-
 from ._checks import check_betas, check_capturable, check_counts, check_lr, check_range
 from ._steps import advance, apply, is_nonzero, new_count, new_like, numbers_of, per_step
 from .optimizer import Optimizer, without_grad

@@ -1,7 +1,5 @@
 """AdamW: Adam with decoupled weight decay."""
 
-from __future__ import annotations
-
 from .adam import Adam, adam
 
 __all__ = ["AdamW", "adamw"]

@@ -1,7 +1,5 @@
 """Averaged stochastic gradient descent."""
 
-from __future__ import annotations
-
 from ..functions.creation import full_like, ones_like
 from ._checks import check_capturable, check_counts, check_lr, check_range
 from ._steps import advance, apply, is_nonzero, larger, new_count, new_like, number_of, numbers_of, put_number

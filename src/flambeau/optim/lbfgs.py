@@ -1,7 +1,5 @@
 """L-BFGS: a quasi-Newton method that estimates curvature from recent gradients."""
 
-from __future__ import annotations
-
 from .._modes import enable_grad, no_grad
 from ..functions.complex import view_as_real
 from ..functions.join import cat

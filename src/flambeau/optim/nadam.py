@@ -1,7 +1,5 @@
 """NAdam: Adam with Nesterov momentum."""
 
-from __future__ import annotations
-
 from ..functions.creation import ones
 from ._checks import check_betas, check_capturable, check_counts, check_lr, check_range
 from ._steps import advance, apply, is_nonzero, new_count, new_like, number_of, numbers_of, scale_number

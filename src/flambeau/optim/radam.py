@@ -1,7 +1,5 @@
 """RAdam: rectified Adam."""
 
-from __future__ import annotations
-
 from ._checks import check_betas, check_capturable, check_counts, check_lr, check_range
 from ._steps import advance, apply, choose, is_nonzero, larger, new_count, new_like, numbers_of, per_step
 from .optimizer import Optimizer, without_grad

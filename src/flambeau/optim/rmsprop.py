@@ -1,7 +1,5 @@
 """RMSprop: gradients divided by their running root mean square."""
 
-from __future__ import annotations
-
 from ._checks import check_capturable, check_counts, check_lr, check_range
 from ._steps import advance, apply, is_nonzero, new_count, new_like, numbers_of
 from .optimizer import Optimizer, without_grad

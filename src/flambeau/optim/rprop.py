@@ -1,7 +1,5 @@
 """Resilient backpropagation: steps by the sign of the gradient."""
 
-from __future__ import annotations
-
 from ..functions.creation import full_like
 from ._checks import check_capturable, check_counts, check_lr
 from ._steps import advance, apply, new_count, new_like, number_of

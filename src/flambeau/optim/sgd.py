@@ -1,7 +1,5 @@
 """Stochastic gradient descent."""
 
-from __future__ import annotations
-
 from ..engines._updates import descent
 from ._checks import check_fused, check_lr_size
 from ._steps import apply, is_nonzero, new_like, numbers_of, unscale

@@ -1,7 +1,5 @@
 """Adam for sparse gradients."""
 
-from __future__ import annotations
-
 from ._checks import check_betas, check_lr
 from ._steps import new_like, number_of
 from .optimizer import Optimizer, without_grad

@@ -4,8 +4,6 @@ All sizes in an archive are checked against the file size, so a malicious archiv
 the file.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 

@@ -9,8 +9,6 @@ What cannot be replaced is overwritten:
   are first completed in a second file, which is kept if overwriting fails.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

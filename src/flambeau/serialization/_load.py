@@ -1,7 +1,5 @@
 """``load``: reads checkpoints, by default with a restricted unpickler."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Low-level access to the records of a PyTorch zip file."""
 
-from __future__ import annotations
-
 import zipfile
 
 NO_RECORD = "PytorchStreamReader failed locating file {name}: file not found"

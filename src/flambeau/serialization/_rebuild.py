@@ -3,8 +3,6 @@
 Plain pickles refer to these functions too, so their signatures match PyTorch's.
 """
 
-from __future__ import annotations
-
 import collections
 import io
 

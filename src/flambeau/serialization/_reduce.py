@@ -4,8 +4,6 @@ A tensor becomes a call of a function in ``_rebuild.py``, whose first argument i
 in the format before PyTorch 1.6. With the alias, these functions have PyTorch's names, so PyTorch can read the pickle.
 """
 
-from __future__ import annotations
-
 import copyreg
 from collections import OrderedDict
 

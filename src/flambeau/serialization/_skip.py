@@ -1,7 +1,5 @@
 """Checkpoints without tensor data, which is filled in by other means."""
 
-from __future__ import annotations
-
 import threading
 
 _state = threading.local()

@@ -12,8 +12,6 @@ Example::
     {'x': tensor([0., 1., 2.])}
 """
 
-from __future__ import annotations
-
 import math
 import os
 

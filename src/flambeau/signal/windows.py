@@ -1,7 +1,5 @@
 """Window functions with SciPy's conventions: ``sym=True`` for filters, ``sym=False`` for spectra."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import _dtypes

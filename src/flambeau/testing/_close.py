@@ -1,7 +1,5 @@
 """Approximate comparison with detailed error messages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

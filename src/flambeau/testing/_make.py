@@ -1,7 +1,5 @@
 """Random tensors for tests."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

@@ -1,7 +1,5 @@
 """``check_module``: tests that a module follows the conventions that other code relies on."""
 
-from __future__ import annotations
-
 import copy
 import importlib.util
 import io

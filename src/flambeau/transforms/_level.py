@@ -9,8 +9,6 @@ that its rule calls are recorded below. Therefore ``grad`` needs no level: insid
 graph of the vmap's level, while recording continues on the levels below.
 """
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

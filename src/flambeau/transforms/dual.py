@@ -1,7 +1,5 @@
 """The levels of forward mode: tensors with a tangent."""
 
-from __future__ import annotations
-
 from .._tensor import Tensor, device_storage, share, storage_of, take_place, wrap
 from ..engines import engine_of
 from ..engines._views import replay

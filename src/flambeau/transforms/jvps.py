@@ -7,8 +7,6 @@ Ops declare only vjps; see ``ops/``. Their jvps are derived by the class of the 
 - any other vjp is linear in the gradient, so the vjp *of the vjp* is the jvp.
 """
 
-from __future__ import annotations
-
 from .._dtypes import is_inexact
 from .._modes import modes
 from .._tensor import Tensor, share

@@ -1,7 +1,5 @@
 """The levels of ``vmap``: tensors with a batch dimension that is hidden from the mapped function."""
 
-from __future__ import annotations
-
 import contextlib
 import textwrap
 import warnings

@@ -1,7 +1,5 @@
 """C++ extensions, which need PyTorch's headers and are not supported: using any of these names raises."""
 
-from __future__ import annotations
-
 from .._utils import unsupported
 
 NOT_SUPPORTED = (

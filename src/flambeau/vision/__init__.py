@@ -3,8 +3,6 @@
 ``torch.ops.load_library`` calls this where PyTorch would load an extension of torchvision.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 

@@ -1,7 +1,5 @@
 """Non-maximum suppression of boxes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import flambeau as torch

@@ -1,7 +1,5 @@
 """Deformable convolution, which samples its input at offset positions."""
 
-from __future__ import annotations
-
 import flambeau as torch
 
 

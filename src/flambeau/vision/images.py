@@ -1,7 +1,5 @@
 """The operators of ``torch.ops.image``: reads and writes images as byte tensors [C, H, W], using Pillow."""
 
-from __future__ import annotations
-
 import io
 import pathlib
 

@@ -1,7 +1,5 @@
 """The operators of ``torch.ops.torchvision``."""
 
-from __future__ import annotations
-
 from .boxes import nms
 from .deform import deform_conv2d
 from .roi import ps_roi_align, ps_roi_pool, roi_align, roi_pool

@@ -1,7 +1,5 @@
 """Diagnoses a training setup by running a few steps."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math

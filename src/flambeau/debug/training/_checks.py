@@ -1,7 +1,5 @@
 """Checks based on the observed steps. Each check yields findings."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Checks that run trials, on copies of the model and the optimizer."""
 
-from __future__ import annotations
-
 import copy
 import math
 import random

@@ -1,7 +1,5 @@
 """Constraints of vectors and matrices."""
 
-from __future__ import annotations
-
 from ..._dtypes import bool_, finfo
 from ...functions.linalg.decompose import cholesky_ex, eigvalsh
 from ._constraint import Constraint

@@ -1,7 +1,5 @@
 """The base class of constraints, dependent constraints, and combinators."""
 
-from __future__ import annotations
-
 STATICALLY = ".{name} cannot be determined statically: it depends on the parameters. Ask the constraint of an instance."
 TOO_FEW_DIMENSIONS = "Expected value.dim() >= {wanted} but got {found}"
 

@@ -1,7 +1,5 @@
 """Constraints of scalars."""
 
-from __future__ import annotations
-
 from ._constraint import Constraint
 
 

@@ -4,8 +4,6 @@
 means over p are known moments: of x, x², log x, log (1 - x) and exp(-t x).
 """
 
-from __future__ import annotations
-
 import math
 
 from ...functions.broadcast import broadcast_shapes

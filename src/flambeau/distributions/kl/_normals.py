@@ -3,8 +3,6 @@
 ``KL = (log det Σq - log det Σp + tr(Σq⁻¹ Σp) + (μq - μp)ᵀ Σq⁻¹ (μq - μp) - n) / 2``
 """
 
-from __future__ import annotations
-
 from ...functions.linalg.solve import solve_triangular
 from ..lowrank_multivariate_normal import LowRankMultivariateNormal, lowrank_log_det, lowrank_mahalanobis
 from ..multivariate_normal import MultivariateNormal, batch_mahalanobis, half_log_det

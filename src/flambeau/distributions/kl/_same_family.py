@@ -1,7 +1,5 @@
 """KL divergences within a family, in closed form."""
 
-from __future__ import annotations
-
 import math
 
 from ...autograd import grad

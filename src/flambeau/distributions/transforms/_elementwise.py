@@ -1,7 +1,5 @@
 """Elementwise transforms."""
 
-from __future__ import annotations
-
 import math
 from numbers import Number
 

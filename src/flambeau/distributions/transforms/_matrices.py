@@ -1,7 +1,5 @@
 """Transforms to matrices: correlations, Cholesky factors, positive definite matrices."""
 
-from __future__ import annotations
-
 import math
 
 from ..._dtypes import finfo

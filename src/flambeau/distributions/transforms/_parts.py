@@ -1,7 +1,5 @@
 """Transforms of slices of a tensor along a dimension."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 from ...functions.join import cat, stack

@@ -1,7 +1,5 @@
 """The base class of transforms, inverses, and combinators."""
 
-from __future__ import annotations
-
 import math
 import weakref
 

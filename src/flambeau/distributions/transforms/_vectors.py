@@ -1,7 +1,5 @@
 """Transforms of vectors and of event shapes."""
 
-from __future__ import annotations
-
 from ..._dtypes import finfo
 from ..._size import Size
 from ...nn.functional import logsigmoid, pad

@@ -1,7 +1,5 @@
 """Evaluation of real functions over arrays of any size, in float64 and in pieces that fit the cache."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

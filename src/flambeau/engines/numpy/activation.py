@@ -1,7 +1,5 @@
 """Activation kernels."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import NUMPY as engine

@@ -1,7 +1,5 @@
 """Kernels that every engine must have beyond the array library's own names."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..._dtypes import narrow

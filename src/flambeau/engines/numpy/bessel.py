@@ -1,7 +1,5 @@
 """Bessel's, Airy's functions and the orthogonal polynomials, on NumPy arrays."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Arrays are (samples, channels, *spatial), weights (out channels, in channels / g
 (channels, *kernel, samples, *out): the product with the weight as a matrix has an out channel a row.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -3,8 +3,6 @@
 The states of an alignment are the labels with a blank before, between and behind them: 2 S + 1 of them for S labels.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import NUMPY as engine

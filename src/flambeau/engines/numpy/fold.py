@@ -1,7 +1,5 @@
 """The windows of images as columns, and back."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

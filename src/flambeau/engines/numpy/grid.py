@@ -4,8 +4,6 @@ Arrays are x (samples, channels, size), g (samples, channels, places), index and
 What a negative index names is outside: it reads as zero, whatever is inside, and is not written to.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import NUMPY as engine

@@ -5,8 +5,6 @@ density times a series or a continued fraction S, so the density cancels, which 
 Figurnov, Mohamed and Mnih (2018) describe the method.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ._chunks import special

@@ -4,8 +4,6 @@ The kernels that return a changed ``x`` copy it first, or write into it when ``i
 that NumPy would accept or wrap, but PyTorch rejects.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..._dtypes import HALF

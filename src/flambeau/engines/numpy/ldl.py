@@ -4,8 +4,6 @@ The lower triangle holds L below blocks of D of order one or two. A pivot k > 0 
 block of order one; two equal pivots -k say that row k was swapped into the second row of a block of order two.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Matrix products and decompositions that NumPy lacks, or that need other semantics."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

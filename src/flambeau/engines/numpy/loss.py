@@ -1,7 +1,5 @@
 """Loss kernels, and checks of targets."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import NUMPY as engine

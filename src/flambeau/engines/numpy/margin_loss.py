@@ -1,7 +1,5 @@
 """The loss of several right classes with a margin."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import NUMPY as engine

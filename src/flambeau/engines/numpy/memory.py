@@ -1,7 +1,5 @@
 """How elements lie in memory: allocation, memory formats, and the strides that copies and ``*_like`` get."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

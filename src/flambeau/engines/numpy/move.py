@@ -1,7 +1,5 @@
 """Padding and joining without temporaries."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Normalisation by mean and variance."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@
 kind of state; ``numbers`` has the numbers of the formula for each parameter. See ``engines/_updates.py``.
 """
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pointwise kernels where NumPy has none, is slow, or means something else than PyTorch."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy._core import umath
 

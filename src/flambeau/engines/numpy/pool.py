@@ -1,7 +1,5 @@
 """Pooling: windows are walked place by place of the kernel, each place one strided slice for all windows at once."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

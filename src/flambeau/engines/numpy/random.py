@@ -6,8 +6,6 @@ memory, not in the order of their indices. PyTorch's CPU code is compiled with f
 scales and shifts a draw there is one rounding, not two, and so there is here.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random integers and permutations."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ How many uniforms an element takes is known only once it is accepted, so the str
 beforehand. These samplers therefore run in plain Python; the algorithms are the published ones PyTorch uses.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 

@@ -1,7 +1,5 @@
 """Helpers of random kernels: words to unit numbers, filling arrays, C's rounding and checks."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Kernels that fold dimensions."""
 
-from __future__ import annotations
-
 import functools
 import math
 

@@ -1,7 +1,5 @@
 """Loops over time, and what is done in them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import NUMPY as engine

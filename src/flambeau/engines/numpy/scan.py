@@ -1,7 +1,5 @@
 """Kernels that run along a dimension."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..._dtypes import HALF

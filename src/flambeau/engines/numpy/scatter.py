@@ -1,7 +1,5 @@
 """Reading and writing along one axis, each element by an index of its own."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

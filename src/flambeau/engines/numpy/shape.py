@@ -4,8 +4,6 @@ NumPy leaves the stride of a dimension of size one open; PyTorch's users can see
 themselves, and hand them out writable.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels that order elements along a dimension. As in NumPy, NaN sorts after every number."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..._dtypes import HALF

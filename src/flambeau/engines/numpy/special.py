@@ -3,8 +3,6 @@
 Each is a smooth series (``_series``) times a known factor, on ranges.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ of its own or, where it is faster, calls NumPy's OpenBLAS with one thread for ea
 what else the program does with NumPy keeps OpenBLAS's own threads, unless ``set_num_threads`` is called.
 """
 
-from __future__ import annotations
-
 import ctypes
 import glob
 import math

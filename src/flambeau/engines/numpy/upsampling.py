@@ -1,7 +1,5 @@
 """Weighted sums of a few elements along each dimension. See ops/upsampling.py for the tables."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import NUMPY as engine

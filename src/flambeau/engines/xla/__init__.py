@@ -3,8 +3,6 @@
 Importing it switches jax to 64-bit numbers in this process, as PyTorch has them.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

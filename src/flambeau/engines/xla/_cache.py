@@ -5,8 +5,6 @@ is deleted, and the program compiled again. ``FLAMBEAU_CACHE`` in the environmen
 no cache; settings of jax itself (``JAX_COMPILATION_CACHE_DIR``) are left as they are.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import logging

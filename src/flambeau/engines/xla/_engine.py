@@ -1,7 +1,5 @@
 """The namespace of kernels on XLA: calling one records it."""
 
-from __future__ import annotations
-
 import types
 
 import jax.numpy as jnp

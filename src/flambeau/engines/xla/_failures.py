@@ -1,7 +1,5 @@
 """Failures of programs: what is raised where results are read that a program did not compute."""
 
-from __future__ import annotations
-
 from jax.errors import JaxRuntimeError
 
 from ..._device import OutOfMemoryError

@@ -4,8 +4,6 @@ cuDNN's kernel draws dropout's numbers by a state of its own, which no seed sets
 key and of the place of a weight, so that backward finds the same ones.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

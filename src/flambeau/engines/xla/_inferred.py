@@ -4,8 +4,6 @@ An entry holds for one call in one environment (_digests.py). Calls that check e
 that those raise are functions.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

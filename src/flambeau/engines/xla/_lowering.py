@@ -1,7 +1,5 @@
 """What jax warns of while it lowers programs, and users cannot do anything about."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 

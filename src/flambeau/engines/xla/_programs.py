@@ -1,7 +1,5 @@
 """Recorded calls as XLA programs, cached by their structure."""
 
-from __future__ import annotations
-
 import collections
 import itertools
 import sys

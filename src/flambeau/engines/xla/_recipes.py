@@ -4,8 +4,6 @@ What an op records depends on the shapes, dtypes and strides of its operands, an
 a kind can repeat what the first has recorded: the casts of promotion, the kernels, whatever it was.
 """
 
-from __future__ import annotations
-
 from ._conditions import recording_lock
 from .lazy import LONGEST, LazyArray, graph_of
 

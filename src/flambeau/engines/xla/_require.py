@@ -1,7 +1,5 @@
 """What must hold of elements: checked now, or, of values that are not known yet, by the program when it runs."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 
 from .. import demand

@@ -4,8 +4,6 @@ All calls of one signature share what jax has traced for it, also with what ran 
 layers is traced, and lowered, once a layer; and not at all where the program is known already (_stand_ins.py).
 """
 
-from __future__ import annotations
-
 import jax
 from jax.extend.core import Primitive
 from jax.extend.core.primitives import convert_element_type_p

@@ -1,7 +1,5 @@
 """The versions of jax that this engine is tested with."""
 
-from __future__ import annotations
-
 import re
 import warnings
 

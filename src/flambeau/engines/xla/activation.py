@@ -1,7 +1,5 @@
 """Kernels of activations."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 
 from .._formulas import ACTIVATIONS, define

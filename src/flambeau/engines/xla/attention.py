@@ -1,7 +1,5 @@
 """Attention in half precision: by cuDNN's kernel, or with dropout by our own, where they serve; else in float32."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

@@ -1,7 +1,5 @@
 """The XLA twins of the kernels in ``engines/numpy/base.py``. Arrays are immutable here: a write makes a new one."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 
 from .._views import value_of

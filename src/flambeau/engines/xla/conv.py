@@ -1,7 +1,5 @@
 """The XLA twins of the kernels in ``engines/numpy/conv.py``: one convolution, and its two transposes by jax."""
 
-from __future__ import annotations
-
 import jax
 
 from ..._precision import precision

@@ -1,7 +1,5 @@
 """The XLA twins of the kernels in ``engines/numpy/ctc_loss.py``: the loop over time is a scan."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

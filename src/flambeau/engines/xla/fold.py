@@ -1,7 +1,5 @@
 """The XLA twins of the kernels in ``engines/numpy/fold.py``."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -3,8 +3,6 @@
 In a compiled program a mask must not decide the shape of a result.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax

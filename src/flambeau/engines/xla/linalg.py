@@ -1,7 +1,5 @@
 """Matrix kernels that jax.numpy does not have by these names."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

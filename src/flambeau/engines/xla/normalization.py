@@ -1,7 +1,5 @@
 """The XLA twins of the kernels in ``engines/numpy/normalization.py``."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

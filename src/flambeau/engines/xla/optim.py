@@ -1,7 +1,5 @@
 """The XLA twins of the kernels in ``engines/numpy/optim.py``: a step over a list of parameters is one program."""
 
-from __future__ import annotations
-
 import functools
 
 import jax

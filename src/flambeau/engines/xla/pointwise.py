@@ -1,7 +1,5 @@
 """Pointwise kernels on jax arrays that jax.numpy has under another name, or not at all."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

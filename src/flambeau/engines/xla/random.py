@@ -3,8 +3,6 @@
 So the state of that generator is all the state there is: seeds, saved states and forks of it hold for devices too.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

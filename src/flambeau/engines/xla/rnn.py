@@ -1,7 +1,5 @@
 """The XLA twins of the kernels in ``engines/numpy/rnn.py``."""
 
-from __future__ import annotations
-
 import functools
 
 import jax

@@ -1,7 +1,5 @@
 """The XLA twins of the kernels in ``engines/numpy/scan.py``."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 from jax import lax
 

@@ -4,8 +4,6 @@ Where the NumPy engine writes through a view, these kernels find the places of t
 indices of the base, which are known when a program is traced.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax

@@ -1,7 +1,5 @@
 """The XLA twins of the kernels in ``engines/numpy/sort.py``."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Special functions on jax arrays: jax's own, and the NumPy kernels called back for those it lacks."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import jax.scipy.special as jsp

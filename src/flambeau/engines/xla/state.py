@@ -1,7 +1,5 @@
 """The state of compiled programs: arrays of tensors on a device, as programs take them and give them back."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 import numpy as np
 

@@ -1,7 +1,5 @@
 """The XLA twin of the kernel in ``engines/numpy/upsampling.py``."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 
 from . import engine

@@ -1,7 +1,5 @@
 """Argument checks of linear algebra functions, and the errors for singular matrices."""
 
-from __future__ import annotations
-
 from ... import _dtypes
 from ..._device import META
 from ..._dtypes import type_word

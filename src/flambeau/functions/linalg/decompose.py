@@ -1,7 +1,5 @@
 """Decompositions of matrices: part of ``flambeau.linalg``."""
 
-from __future__ import annotations
-
 from ...ops import linalg as ops
 from ...ops import spectral
 from ...ops.matmul import column, product

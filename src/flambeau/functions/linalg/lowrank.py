@@ -1,7 +1,5 @@
 """Partial decompositions: by random projection (Halko, Martinsson, Tropp 2009), or the extreme eigenvectors."""
 
-from __future__ import annotations
-
 from ...ops.matmul import mH, product
 from ...ops.reduce import mean
 from .._args import need_tensor

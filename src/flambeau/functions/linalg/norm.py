@@ -1,7 +1,5 @@
 """Norms, condition and rank: part of ``flambeau.linalg``."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Determinants, inverses and solutions of linear equations: part of ``flambeau.linalg``."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

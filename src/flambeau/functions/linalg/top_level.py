@@ -1,7 +1,5 @@
 """Linear algebra functions of the top level: older names and signatures for ``flambeau.linalg``."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ops import linalg as ops

@@ -1,7 +1,5 @@
 """Layer fusion: folds batch norms into preceding convolutions."""
 
-from __future__ import annotations
-
 import copy
 
 from ...nn import BatchNorm1d, BatchNorm2d, BatchNorm3d, Conv1d, Conv2d, Conv3d

@@ -1,7 +1,5 @@
 """Selection of attention backends: PyTorch's API, with a single implementation behind it."""
 
-from __future__ import annotations
-
 import contextlib
 import enum
 

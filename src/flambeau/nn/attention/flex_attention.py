@@ -1,7 +1,5 @@
 """FlexAttention, which is not supported: its names raise when they are used."""
 
-from __future__ import annotations
-
 __all__ = ["AuxRequest", "BlockMask", "create_block_mask", "flex_attention"]
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128

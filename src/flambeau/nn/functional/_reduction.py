@@ -1,7 +1,5 @@
 """The reduction of losses."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 

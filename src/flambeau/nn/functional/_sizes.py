@@ -1,7 +1,5 @@
 """Arguments with one number for all spatial dimensions, or one for each."""
 
-from __future__ import annotations
-
 from ...functions._args import as_int
 
 WRONG_COUNT = (

@@ -1,7 +1,5 @@
 """Activation functions."""
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 

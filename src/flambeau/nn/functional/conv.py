@@ -1,7 +1,5 @@
 """Convolutions."""
 
-from __future__ import annotations
-
 from ... import _dtypes
 from ..._dtypes import int64
 from ..._modes import in_use

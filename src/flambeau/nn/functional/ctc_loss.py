@@ -1,7 +1,5 @@
 """Connectionist temporal classification: the loss of label sequences without alignment."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

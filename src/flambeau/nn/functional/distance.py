@@ -1,7 +1,5 @@
 """Distances between vectors."""
 
-from __future__ import annotations
-
 from ...functions._args import need_tensor
 from ...functions._results import rename_node
 from ...functions.distance import cosine_similarity as cosine_similarity

@@ -1,7 +1,5 @@
 """Dropout of elements and of channels."""
 
-from __future__ import annotations
-
 import warnings
 
 from ...functions import dropout as functions

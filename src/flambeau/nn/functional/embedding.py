@@ -1,7 +1,5 @@
 """Embedding lookup, and reductions of bags of embeddings."""
 
-from __future__ import annotations
-
 from ..._dtypes import FLOAT, int32, int64
 from ..._modes import no_grad
 from ..._tensor import Tensor

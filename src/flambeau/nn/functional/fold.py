@@ -1,7 +1,5 @@
 """Sliding windows of images as columns (im2col), and back."""
 
-from __future__ import annotations
-
 import math
 
 from ...functions._args import as_int, need_tensor

@@ -1,7 +1,5 @@
 """Fractional max pooling: windows at random steps."""
 
-from __future__ import annotations
-
 from ...functions._args import as_int, need_tensor
 from ...functions.random import rand
 from ...ops import pool as ops

@@ -1,7 +1,5 @@
 """Images read at given places, and the places that an affine map leads to."""
 
-from __future__ import annotations
-
 import warnings
 
 from ..._dtypes import type_word

@@ -1,7 +1,5 @@
 """Linear and bilinear maps, normalization, and one-hot encoding."""
 
-from __future__ import annotations
-
 from ..._modes import in_use
 from ..._tensor import Tensor
 from ...engines.levels import LevelArray

@@ -1,7 +1,5 @@
 """Losses."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Margin losses."""
 
-from __future__ import annotations
-
 import math
 
 from ..._dtypes import int64, type_word

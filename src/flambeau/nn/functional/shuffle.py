@@ -1,7 +1,5 @@
 """Pixel shuffle and channel shuffle."""
 
-from __future__ import annotations
-
 from ...functions._args import as_int, need_tensor
 from ...ops import shuffle as ops
 

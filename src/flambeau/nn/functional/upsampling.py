@@ -1,7 +1,5 @@
 """Resizing images."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

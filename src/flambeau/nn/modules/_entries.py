@@ -1,7 +1,5 @@
 """Common code of module containers and parameter containers."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterable, Mapping
 

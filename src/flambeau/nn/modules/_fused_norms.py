@@ -5,8 +5,6 @@ saved: an activation of straight pieces needs no pass over memory of its own, ne
 result need not be held for the convolution that follows, for it can be computed again from what the batch norm saves.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import weakref

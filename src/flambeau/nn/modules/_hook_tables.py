@@ -4,8 +4,6 @@ The ``__dict__`` of a module without hooks has one shared read-only table, ``NO_
 first hook, or the first access to one of the attributes, creates the module's registry, whose tables replace it.
 """
 
-from __future__ import annotations
-
 import copy
 from collections import OrderedDict
 from collections.abc import MutableMapping

@@ -1,7 +1,5 @@
 """Error messages of load_state_dict: the likely cause first, then the keys."""
 
-from __future__ import annotations
-
 import difflib
 from collections import Counter
 from collections.abc import Mapping

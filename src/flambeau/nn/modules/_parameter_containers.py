@@ -1,7 +1,5 @@
 """Containers of parameters: ParameterList and ParameterDict."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 

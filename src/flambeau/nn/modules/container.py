@@ -1,7 +1,5 @@
 """Containers: modules and parameters in sequences and dictionaries."""
 
-from __future__ import annotations
-
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Layers that reshape."""
 
-from __future__ import annotations
-
 from ..._size import Size
 from .module import Module
 

@@ -1,7 +1,5 @@
 """A linear layer fused with the cross-entropy loss."""
 
-from __future__ import annotations
-
 import math
 
 from .. import functional as F

@@ -1,7 +1,5 @@
 """Margin losses as modules; the arithmetic is in ``functional``."""
 
-from __future__ import annotations
-
 from .. import functional as F
 from ._loss import _Loss, _WeightedLoss
 from .distance import PairwiseDistance

@@ -1,7 +1,5 @@
 """Layer norm, group norm and other norms of individual samples."""
 
-from __future__ import annotations
-
 from ...functions.creation import empty
 from .. import functional as F
 from .. import init

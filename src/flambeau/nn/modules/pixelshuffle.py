@@ -1,7 +1,5 @@
 """Pixel shuffle layers."""
 
-from __future__ import annotations
-
 from .. import functional as F
 from .module import Module
 

@@ -1,7 +1,5 @@
 """Transformer encoders and decoders."""
 
-from __future__ import annotations
-
 import copy
 import math
 import warnings

@@ -1,7 +1,5 @@
 """Resizing layers."""
 
-from __future__ import annotations
-
 from .. import functional as F
 from .module import Module
 

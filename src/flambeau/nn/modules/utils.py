@@ -1,7 +1,5 @@
 """Helpers for layer implementations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import repeat
 

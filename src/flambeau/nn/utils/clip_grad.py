@@ -1,7 +1,5 @@
 """Gradient clipping, by total norm or by value."""
 
-from __future__ import annotations
-
 import functools
 import types
 import warnings

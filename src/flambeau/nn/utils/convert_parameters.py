@@ -1,7 +1,5 @@
 """All parameters as one vector, and back."""
 
-from __future__ import annotations
-
 from ..._tensor import Tensor
 from ...functions.join import cat
 

@@ -1,7 +1,5 @@
 """Folding batch norms in eval mode into the preceding layer."""
 
-from __future__ import annotations
-
 import copy
 
 from ...functions.elementary import rsqrt  # type: ignore[attr-defined]  # made in a loop

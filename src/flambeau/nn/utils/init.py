@@ -1,7 +1,5 @@
 """Making a module without initialising its parameters."""
 
-from __future__ import annotations
-
 import inspect
 
 from ..modules.module import Module

@@ -1,7 +1,5 @@
 """Converting convolution weights to a memory format."""
 
-from __future__ import annotations
-
 from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]

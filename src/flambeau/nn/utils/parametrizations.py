@@ -1,7 +1,5 @@
 """Parametrizations: orthogonal, spectral norm, weight norm."""
 
-from __future__ import annotations
-
 from ..._modes import no_grad
 from ..._tensor import Tensor
 from ...functions.creation import eye

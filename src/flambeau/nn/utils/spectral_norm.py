@@ -1,7 +1,5 @@
 """Spectral normalization by a hook: a weight divided by its largest singular value, computed before each call."""
 
-from __future__ import annotations
-
 from ..._modes import no_grad
 from ...functions.linalg.solve import pinv
 from ...functions.matmul import dot

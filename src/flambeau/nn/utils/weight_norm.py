@@ -1,7 +1,5 @@
 """Weight normalization by a hook: a weight as its direction and its length, computed before each call."""
 
-from __future__ import annotations
-
 import warnings
 
 from ...functions.linalg.norm import vector_norm

@@ -1,7 +1,5 @@
 """Combinations of schedulers, in sequence or chained."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 
 from ._base import LRScheduler, copy_of, set_value

@@ -1,7 +1,5 @@
 """Schedulers that cycle learning rates and momenta."""
 
-from __future__ import annotations
-
 import math
 import types
 

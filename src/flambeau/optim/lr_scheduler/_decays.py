@@ -1,7 +1,5 @@
 """Schedulers with a closed form."""
 
-from __future__ import annotations
-
 import math
 import types
 from bisect import bisect_right

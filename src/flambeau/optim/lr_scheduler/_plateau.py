@@ -1,7 +1,5 @@
 """Reduces the learning rate when a metric stops improving."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

@@ -8,8 +8,6 @@ Most ops belong to a class with a common rule, in ``classes.py``; the others hav
 none of the tables are computed sample by sample, with a warning.
 """
 
-from __future__ import annotations
-
 from .classes import CLASSES, aligned
 from .conv import CONV
 from .index import INDEX

@@ -1,7 +1,5 @@
 """Batching rules for classes of ops, by how they treat the dimensions of their operands."""
 
-from __future__ import annotations
-
 from ...ops.shape import basic_index, reshape
 from ..vmap import Batched, loop, with_batch_dim
 

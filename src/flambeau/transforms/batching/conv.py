@@ -4,8 +4,6 @@ If all samples of the vmap share the weight, they are folded into the batch of o
 groups of channels.
 """
 
-from __future__ import annotations
-
 from ...ops import conv as ops
 from ...ops.pointwise import add
 from ...ops.shape import reshape

@@ -4,8 +4,6 @@ If indices are batched, or not adjacent, the batch dimension is indexed too, by 
 read then has the batch dimension first, followed by those of the indices and the rest.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..._tensor import wrap

@@ -1,7 +1,5 @@
 """Batching rules of matrix functions outside the classes."""
 
-from __future__ import annotations
-
 from ...ops.shape import reshape
 from ..vmap import Batched, with_batch_dim
 from .classes import align, rank_of

@@ -1,7 +1,5 @@
 """Batching rules of losses: computed per element, then reduced within each sample."""
 
-from __future__ import annotations
-
 from ...ops import loss as ops
 from ...ops.pointwise import div, neg
 from ...ops.reduce import mean, sum_

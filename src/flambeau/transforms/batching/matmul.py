@@ -1,7 +1,5 @@
 """Batching rules of products. If one operand is unbatched, the samples are folded into a single larger product."""
 
-from __future__ import annotations
-
 import math
 
 from ...ops import matmul as ops

@@ -1,7 +1,5 @@
 """Batching rules of normalizations. Batched weights are applied after the normalization."""
 
-from __future__ import annotations
-
 from ...ops import normalization as ops
 from ...ops.pointwise import add, mul
 from ...ops.shape import reshape

@@ -1,7 +1,5 @@
 """Batching rules of recurrent layers: with unbatched weights, the samples are folded into the sequences."""
 
-from __future__ import annotations
-
 from ...ops.shape import reshape
 from ..vmap import Batched, loop, move_axis, with_batch_dim
 

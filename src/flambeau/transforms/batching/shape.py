@@ -1,7 +1,5 @@
 """Batching rules of views, copies and moves outside the classes."""
 
-from __future__ import annotations
-
 from ..._tensor import wrap
 from ...engines._views import replay
 from ...ops import reduce, shape

@@ -1,7 +1,5 @@
 """Converts logged values to NumPy arrays."""
 
-from __future__ import annotations
-
 import numbers
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The data of histograms and precision-recall curves."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

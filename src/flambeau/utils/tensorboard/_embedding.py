@@ -1,7 +1,5 @@
 """The files of TensorBoard's projector: points, labels and images."""
 
-from __future__ import annotations
-
 import math
 import pathlib
 

@@ -1,7 +1,5 @@
 """The graph of a model for TensorBoard: from a symbolic trace, with the shapes of a run."""
 
-from __future__ import annotations
-
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef

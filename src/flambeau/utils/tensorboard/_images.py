@@ -1,7 +1,5 @@
 """Images: converted to TensorBoard's format, arranged in grids, and encoded by Pillow."""
 
-from __future__ import annotations
-
 import io
 import math
 

@@ -1,7 +1,5 @@
 """TensorBoard summaries, one function per kind; ``SummaryWriter`` writes them to files."""
 
-from __future__ import annotations
-
 import io
 import json
 import warnings

@@ -1,7 +1,5 @@
 """``SummaryWriter`` and the event files it writes."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time

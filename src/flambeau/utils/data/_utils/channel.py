@@ -1,7 +1,5 @@
 """Messages between a DataLoader and a worker, over a socket pair."""
 
-from __future__ import annotations
-
 import array
 import contextlib
 import socket

@@ -1,7 +1,5 @@
 """Fetchers, which read the samples of a batch from a dataset and collate them."""
 
-from __future__ import annotations
-
 import itertools
 
 from ..dataset import IterableDataset

@@ -1,7 +1,5 @@
 """The worker processes of a DataLoader, from the parent's side."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import pickle

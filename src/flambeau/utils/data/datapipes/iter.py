@@ -1,7 +1,5 @@
 """Datapipes."""
 
-from __future__ import annotations
-
 import copy
 
 from .datapipe import DataChunk, IterDataPipe, functional_datapipe
