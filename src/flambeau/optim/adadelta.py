@@ -40,10 +40,7 @@ class Adadelta(Optimizer):
     def step(self):
         """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
-            params, grads, steps, square_avgs, acc_deltas = self._gather(group, "step", "square_avg", "acc_delta")
-            adadelta(params, grads, square_avgs, acc_deltas, steps, capturable=group["capturable"],
-                     differentiable=group["differentiable"], lr=group["lr"], rho=group["rho"], eps=group["eps"],
-                     weight_decay=group["weight_decay"], maximize=group["maximize"])
+            self._step_group(adadelta, group, "square_avg", "acc_delta", "step")
 
 
 def adadelta(params, grads, square_avgs, acc_deltas, state_steps, capturable=False, foreach=None, differentiable=False,

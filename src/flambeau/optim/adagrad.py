@@ -58,11 +58,7 @@ class Adagrad(Optimizer):
     def step(self):
         """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
-            params, grads, steps, sums = self._gather(group, "step", "sum")
-            adagrad(params, grads, sums, steps, fused=group["fused"], grad_scale=self.grad_scale,
-                    found_inf=self.found_inf, differentiable=group["differentiable"], lr=group["lr"],
-                    weight_decay=group["weight_decay"], lr_decay=group["lr_decay"], eps=group["eps"],
-                    maximize=group["maximize"])
+            self._step_group(adagrad, group, "sum", "step", grad_scale=self.grad_scale, found_inf=self.found_inf)
 
 
 def adagrad(params, grads, state_sums, state_steps, fused=None, grad_scale=None, found_inf=None, has_sparse_grad=False,

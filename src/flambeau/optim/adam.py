@@ -75,16 +75,10 @@ class Adam(Optimizer):
     def step(self):
         """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
-            names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
-            params, grads, steps, *averages = self._gather(group, "step", *names)
-            exp_avgs, exp_avg_sqs, *rest = averages
             beta1, beta2 = group["betas"]
-            adam(params, grads, exp_avgs, exp_avg_sqs, rest[0] if rest else [], steps,
-                 capturable=group["capturable"], differentiable=group["differentiable"], fused=group["fused"],
-                 grad_scale=self.grad_scale, found_inf=self.found_inf,
-                 decoupled_weight_decay=group["decoupled_weight_decay"], amsgrad=group["amsgrad"], beta1=beta1,
-                 beta2=beta2, lr=group["lr"], weight_decay=group["weight_decay"], eps=group["eps"],
-                 maximize=group["maximize"])
+            largest = "max_exp_avg_sq" if group["amsgrad"] else None
+            self._step_group(adam, group, "exp_avg", "exp_avg_sq", largest, "step", beta1=beta1, beta2=beta2,
+                             grad_scale=self.grad_scale, found_inf=self.found_inf)
 
 
 def check_tensor_betas(betas, foreach, capturable):

@@ -39,11 +39,8 @@ class Adamax(Optimizer):
     def step(self):
         """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
-            params, grads, steps, exp_avgs, exp_infs = self._gather(group, "step", "exp_avg", "exp_inf")
             beta1, beta2 = group["betas"]
-            adamax(params, grads, exp_avgs, exp_infs, steps, maximize=group["maximize"],
-                   differentiable=group["differentiable"], capturable=group["capturable"], eps=group["eps"],
-                   beta1=beta1, beta2=beta2, lr=group["lr"], weight_decay=group["weight_decay"])
+            self._step_group(adamax, group, "exp_avg", "exp_inf", "step", beta1=beta1, beta2=beta2)
 
 
 def adamax(params, grads, exp_avgs, exp_infs, state_steps, foreach=None, maximize=False, differentiable=False,

@@ -42,10 +42,7 @@ class ASGD(Optimizer):
     def step(self):
         """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
-            params, grads, steps, etas, mus, axs = self._gather(group, "step", "eta", "mu", "ax")
-            asgd(params, grads, axs, mus, etas, steps, maximize=group["maximize"],
-                 differentiable=group["differentiable"], capturable=group["capturable"], lambd=group["lambd"],
-                 lr=group["lr"], t0=group["t0"], alpha=group["alpha"], weight_decay=group["weight_decay"])
+            self._step_group(asgd, group, "ax", "mu", "eta", "step")
 
 
 def asgd(params, grads, axs, mus, etas, state_steps, foreach=None, maximize=False, differentiable=False,

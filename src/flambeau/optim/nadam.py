@@ -48,14 +48,8 @@ class NAdam(Optimizer):
     def step(self):
         """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
-            params, grads, steps, products, exp_avgs, exp_avg_sqs = self._gather(
-                group, "step", "mu_product", "exp_avg", "exp_avg_sq")
             beta1, beta2 = group["betas"]
-            nadam(params, grads, exp_avgs, exp_avg_sqs, products, steps,
-                  decoupled_weight_decay=group["decoupled_weight_decay"], capturable=group["capturable"],
-                  differentiable=group["differentiable"], maximize=group["maximize"], beta1=beta1, beta2=beta2,
-                  lr=group["lr"], weight_decay=group["weight_decay"], momentum_decay=group["momentum_decay"],
-                  eps=group["eps"])
+            self._step_group(nadam, group, "exp_avg", "exp_avg_sq", "mu_product", "step", beta1=beta1, beta2=beta2)
 
 
 def nadam(params, grads, exp_avgs, exp_avg_sqs, mu_products, state_steps, decoupled_weight_decay=False, foreach=None,

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from .._hooks import add_hook
 from .._modes import enable_grad, set_grad_enabled
+from .._signatures import parameters_of
 from .._tensor import Tensor
 from ..engines import run_recorded
 from ..functions.from_data import tensor
@@ -142,8 +143,16 @@ class Optimizer:
 
     # ---- what families ask
 
+    def _step_group(self, function, group, *names, **settings):
+        """Calls the functional form of a step with a group's lists of tensors and those of its settings that it takes.
+
+        `names` are the kinds of state in the order of its parameters, `settings` those that are not in the group.
+        """
+        lists = self._gather(group, *names)
+        function(*lists, **{name: group[name] for name in settings_of(function) if name in group}, **settings)
+
     def _gather(self, group, *names):
-        """The parameters of a group with gradients, the gradients, and a list for each kind of state."""
+        """The parameters of a group with gradients, the gradients, and a list for each kind of state; [] for None."""
         params = [p for p in group["params"] if p._grad is not None]
         grads = [p._grad for p in params]
         if self._sparse and any([g.is_sparse for g in grads]):
@@ -152,8 +161,9 @@ class Optimizer:
             check_fused_params(params)
         if not names:
             return params, grads
-        states = [self._state_of(p, group) for p in params]
-        return params, grads, *[[state[name] for state in states] for name in names]
+        state = self.state
+        states = [state[p] or self._state_of(p, group) for p in params]
+        return params, grads, *[[] if name is None else [state[name] for state in states] for name in names]
 
     def _state_of(self, p, group):
         state = self.state[p]
@@ -295,6 +305,13 @@ def _with_hooks(step):
 
     wrapper.hooked = True
     return wrapper
+
+
+@functools.cache
+def settings_of(function):
+    """The names of a function's parameters with a default, and of the keyword-only ones."""
+    names, _, keywords = parameters_of(function)
+    return names[len(names) - len(function.__defaults__ or ()) :] + keywords
 
 
 def without_grad(step):

@@ -42,11 +42,8 @@ class RAdam(Optimizer):
     def step(self):
         """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
-            params, grads, steps, exp_avgs, exp_avg_sqs = self._gather(group, "step", "exp_avg", "exp_avg_sq")
             beta1, beta2 = group["betas"]
-            radam(params, grads, exp_avgs, exp_avg_sqs, steps, decoupled_weight_decay=group["decoupled_weight_decay"],
-                  differentiable=group["differentiable"], capturable=group["capturable"], maximize=group["maximize"],
-                  beta1=beta1, beta2=beta2, lr=group["lr"], weight_decay=group["weight_decay"], eps=group["eps"])
+            self._step_group(radam, group, "exp_avg", "exp_avg_sq", "step", beta1=beta1, beta2=beta2)
 
 
 def rectification(count, beta2, eps):

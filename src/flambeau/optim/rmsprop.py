@@ -49,14 +49,9 @@ class RMSprop(Optimizer):
     def step(self):
         """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
-            kinds = {"grad_avg": group["centered"], "momentum_buffer": group["momentum"] > 0}
-            names = [name for name, is_there in kinds.items() if is_there]
-            params, grads, steps, square_avgs, *found = self._gather(group, "step", "square_avg", *names)
-            more = dict(zip(names, found, strict=True))
-            rmsprop(params, grads, square_avgs, more.get("grad_avg", []), more.get("momentum_buffer", []), steps,
-                    maximize=group["maximize"], differentiable=group["differentiable"],
-                    capturable=group["capturable"], lr=group["lr"], alpha=group["alpha"], eps=group["eps"],
-                    weight_decay=group["weight_decay"], momentum=group["momentum"], centered=group["centered"])
+            grad_avg = "grad_avg" if group["centered"] else None
+            buffer = "momentum_buffer" if group["momentum"] > 0 else None
+            self._step_group(rmsprop, group, "square_avg", grad_avg, buffer, "step")
 
 
 def rmsprop(params, grads, square_avgs, grad_avgs, momentum_buffer_list, state_steps, foreach=None, maximize=False,

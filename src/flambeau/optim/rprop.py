@@ -40,12 +40,10 @@ class Rprop(Optimizer):
     def step(self):
         """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
-            params, grads, steps, prevs, step_sizes = self._gather(group, "step", "prev", "step_size")
             etaminus, etaplus = group["etas"]
             smallest, largest = group["step_sizes"]
-            rprop(params, grads, prevs, step_sizes, steps, capturable=group["capturable"], maximize=group["maximize"],
-                  differentiable=group["differentiable"], step_size_min=smallest, step_size_max=largest,
-                  etaminus=etaminus, etaplus=etaplus)
+            self._step_group(rprop, group, "prev", "step_size", "step", etaminus=etaminus, etaplus=etaplus,
+                             step_size_min=smallest, step_size_max=largest)
 
 
 def rprop(params, grads, prevs, step_sizes, state_steps, foreach=None, capturable=False, maximize=False,
