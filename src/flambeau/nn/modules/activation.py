@@ -9,6 +9,7 @@ from ...functions.creation import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from ._variants import Variants
 from .module import Module
 from .multihead_attention import MultiheadAttention as MultiheadAttention  # as in PyTorch, also in this file
 
@@ -17,21 +18,19 @@ __all__ = ["CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish
            "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold"]
 
 
-class _Plain(Module):
+class _Plain(Variants):
     """An activation without settings."""
 
-    _function: str  # looked up by name at each call, so that a patched torch.nn.functional.relu takes effect
 
     def forward(self, input):
         return getattr(F, self._function)(input)
 
 
-class _InPlace(Module):
+class _InPlace(Variants):
     """An activation whose only setting is whether it overwrites its input."""
 
     __constants__ = ["inplace"]
     inplace: bool
-    _function: str
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -58,61 +57,43 @@ class Tanh(Module):
         return elementary.tanh(input)
 
 
-class LogSigmoid(_Plain):
+class LogSigmoid(_Plain, function="logsigmoid"):
     """The logarithm of the sigmoid."""
 
-    _function = "logsigmoid"
 
-
-class Softsign(_Plain):
+class Softsign(_Plain, function="softsign"):
     """``x / (1 + |x|)``."""
 
-    _function = "softsign"
 
-
-class Tanhshrink(_Plain):
+class Tanhshrink(_Plain, function="tanhshrink"):
     """``x - tanh(x)``."""
 
-    _function = "tanhshrink"
 
-
-class ReLU(_InPlace):
+class ReLU(_InPlace, function="relu"):
     """The rectified linear unit: ``max(0, x)``."""
 
-    _function = "relu"
 
-
-class SiLU(_InPlace):
+class SiLU(_InPlace, function="silu"):
     """``x * sigmoid(x)``."""
 
-    _function = "silu"
 
-
-class Mish(_InPlace):
+class Mish(_InPlace, function="mish"):
     """``x * tanh(softplus(x))``."""
 
-    _function = "mish"
 
-
-class SELU(_InPlace):
+class SELU(_InPlace, function="selu"):
     """The self-normalizing ELU."""
 
-    _function = "selu"
 
-
-class Hardswish(_InPlace):
+class Hardswish(_InPlace, function="hardswish"):
     """``x * hardsigmoid(x)``."""
-
-    _function = "hardswish"
 
     def extra_repr(self):
         return ""
 
 
-class Hardsigmoid(_InPlace):
+class Hardsigmoid(_InPlace, function="hardsigmoid"):
     """A piecewise linear sigmoid: ``clamp(x + 3, 0, 6) / 6``."""
-
-    _function = "hardsigmoid"
 
     def extra_repr(self):
         return ""
@@ -187,9 +168,8 @@ class ReLU6(Hardtanh):
         return "inplace=True" if self.inplace else ""
 
 
-class _Alpha(Module):
+class _Alpha(Variants):
     __constants__ = ["alpha", "inplace"]
-    _function: str
 
     def __init__(self, alpha=1.0, inplace=False):
         super().__init__()
@@ -203,16 +183,12 @@ class _Alpha(Module):
         return f"alpha={self.alpha}{', inplace=True' if self.inplace else ''}"
 
 
-class ELU(_Alpha):
+class ELU(_Alpha, function="elu"):
     """``x`` for positive elements, ``alpha * (exp(x) - 1)`` for the others."""
 
-    _function = "elu"
 
-
-class CELU(_Alpha):
+class CELU(_Alpha, function="celu"):
     """``x`` for positive elements, ``alpha * (exp(x / alpha) - 1)`` for the others."""
-
-    _function = "celu"
 
 
 class LeakyReLU(Module):
@@ -264,9 +240,8 @@ class GLU(Module):
         return f"dim={self.dim}"
 
 
-class _Shrink(Module):
+class _Shrink(Variants):
     __constants__ = ["lambd"]
-    _function: str
 
     def __init__(self, lambd=0.5):
         super().__init__()
@@ -279,16 +254,12 @@ class _Shrink(Module):
         return str(self.lambd)
 
 
-class Hardshrink(_Shrink):
+class Hardshrink(_Shrink, function="hardshrink"):
     """``x``, but 0 where its absolute value is at most ``lambd``."""
 
-    _function = "hardshrink"
 
-
-class Softshrink(_Shrink):
+class Softshrink(_Shrink, function="softshrink"):
     """``x`` shrunk towards 0 by ``lambd``."""
-
-    _function = "softshrink"
 
 
 class Softplus(Module):
@@ -331,9 +302,8 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class _AlongDim(Module):
+class _AlongDim(Variants):
     __constants__ = ["dim"]
-    _function: str
 
     def __init__(self, dim=None):
         super().__init__()
@@ -350,22 +320,16 @@ class _AlongDim(Module):
         return f"dim={self.dim}"
 
 
-class Softmax(_AlongDim):
+class Softmax(_AlongDim, function="softmax"):
     """The exponentials along `dim`, normalized to sum to 1."""
 
-    _function = "softmax"
 
-
-class LogSoftmax(_AlongDim):
+class LogSoftmax(_AlongDim, function="log_softmax"):
     """The logarithm of ``Softmax``."""
 
-    _function = "log_softmax"
 
-
-class Softmin(_AlongDim):
+class Softmin(_AlongDim, function="softmin"):
     """``Softmax`` of the negated input."""
-
-    _function = "softmin"
 
 
 class Softmax2d(Module):

@@ -12,8 +12,8 @@ from ...functions.from_data import tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from ._variants import Variants
 from .lazy import LazyModuleMixin
-from .module import Module
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
            "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
@@ -27,7 +27,7 @@ UNEXPECTED_STATISTICS = (
 )
 
 
-class _NormBase(Module):
+class _NormBase(Variants):
     """Base of batch and instance norms: weight, bias and running statistics of the channels."""
 
     _version = 2
@@ -37,7 +37,6 @@ class _NormBase(Module):
     momentum: float | None
     affine: bool
     track_running_stats: bool
-    _ranks: tuple[int, ...]
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None,
                  dtype=None, *, bias=True):
@@ -124,7 +123,7 @@ class _BatchNorm(_NormBase):
         )
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(_BatchNorm, ranks=(2, 3)):
     """Normalizes each channel over the batch, then applies weight and bias.
 
     Args:
@@ -144,19 +143,13 @@ class BatchNorm1d(_BatchNorm):
         torch.Size([20, 100])
     """
 
-    _ranks = (2, 3)
 
-
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(_BatchNorm, ranks=(4,)):
     """``BatchNorm1d`` for images ``(N, C, H, W)``."""
 
-    _ranks = (4,)
 
-
-class BatchNorm3d(_BatchNorm):
+class BatchNorm3d(_BatchNorm, ranks=(5,)):
     """``BatchNorm1d`` for volumes ``(N, C, D, H, W)``."""
-
-    _ranks = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -232,7 +225,7 @@ class _InstanceNorm(_NormBase):
                                       error_msgs)
 
 
-class InstanceNorm1d(_InstanceNorm):
+class InstanceNorm1d(_InstanceNorm, ranks=(2, 3)):
     """Normalizes each channel of each sample. Arguments as for ``BatchNorm1d``.
 
     Shape:
@@ -240,19 +233,13 @@ class InstanceNorm1d(_InstanceNorm):
         - Output: that of the input
     """
 
-    _ranks = (2, 3)
 
-
-class InstanceNorm2d(_InstanceNorm):
+class InstanceNorm2d(_InstanceNorm, ranks=(3, 4)):
     """``InstanceNorm1d`` for images ``(N, C, H, W)`` or ``(C, H, W)``."""
 
-    _ranks = (3, 4)
 
-
-class InstanceNorm3d(_InstanceNorm):
+class InstanceNorm3d(_InstanceNorm, ranks=(4, 5)):
     """``InstanceNorm1d`` for volumes ``(N, C, D, H, W)`` or ``(C, D, H, W)``."""
-
-    _ranks = (4, 5)
 
 
 # ---- lazy ones
@@ -289,43 +276,37 @@ class _LazyNorm(LazyModuleMixin):
         self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm, ranks=(2, 3)):
     """A ``BatchNorm1d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = BatchNorm1d
-    _ranks = (2, 3)
 
 
-class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm, ranks=(4,)):
     """A ``BatchNorm2d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = BatchNorm2d
-    _ranks = (4,)
 
 
-class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm, ranks=(5,)):
     """A ``BatchNorm3d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = BatchNorm3d
-    _ranks = (5,)
 
 
-class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, ranks=(2, 3)):
     """An ``InstanceNorm1d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = InstanceNorm1d
-    _ranks = (2, 3)
 
 
-class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, ranks=(3, 4)):
     """An ``InstanceNorm2d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = InstanceNorm2d
-    _ranks = (3, 4)
 
 
-class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, ranks=(4, 5)):
     """An ``InstanceNorm3d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = InstanceNorm3d
-    _ranks = (4, 5)

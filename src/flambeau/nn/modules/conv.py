@@ -9,8 +9,8 @@ from ...functions.creation import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedParameter
+from ._variants import Variants
 from .lazy import LazyModuleMixin
-from .module import Module
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d",
            "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d"]
@@ -24,7 +24,7 @@ def each(value, n):
     return tuple(value) if hasattr(value, "__iter__") else (value,) * n
 
 
-class _ConvNd(Module):
+class _ConvNd(Variants):
     """Base of convolutions: weight, bias and geometry."""
 
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
@@ -34,7 +34,6 @@ class _ConvNd(Module):
     kernel_size: tuple[int, ...]
     weight: Tensor
     bias: Tensor | None
-    _dims: int
 
     def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding,
                  groups, bias, padding_mode, device=None, dtype=None):
@@ -115,7 +114,6 @@ class _ConvNd(Module):
 
 
 class _Conv(_ConvNd):
-    _function: str
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
                  padding_mode="zeros", device=None, dtype=None):
@@ -133,7 +131,7 @@ class _Conv(_ConvNd):
         return getattr(F, self._function)(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
-class Conv1d(_Conv):
+class Conv1d(_Conv, function="conv1d", dims=1):
     """Convolution of sequences.
 
     Args:
@@ -157,11 +155,8 @@ class Conv1d(_Conv):
         torch.Size([20, 33, 24])
     """
 
-    _dims = 1
-    _function = "conv1d"
 
-
-class Conv2d(_Conv):
+class Conv2d(_Conv, function="conv2d", dims=2):
     """Convolution of images. Arguments as for ``Conv1d``; each may be a pair.
 
     Shape:
@@ -174,19 +169,12 @@ class Conv2d(_Conv):
         torch.Size([2, 8, 10, 12])
     """
 
-    _dims = 2
-    _function = "conv2d"
 
-
-class Conv3d(_Conv):
+class Conv3d(_Conv, function="conv3d", dims=3):
     """Convolution of volumes. Arguments as for ``Conv1d``; each may be a triple."""
-
-    _dims = 3
-    _function = "conv3d"
 
 
 class _ConvTranspose(_ConvNd):
-    _function: str
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
                  bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None):
@@ -219,7 +207,7 @@ class _ConvTranspose(_ConvNd):
         return [size - a for size, a in zip(output_size, low, strict=True)]
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTranspose, function="conv_transpose1d", dims=1):
     """Transposed convolution of sequences, which inverts the size change of a ``Conv1d`` with the same arguments.
 
     Args:
@@ -236,22 +224,13 @@ class ConvTranspose1d(_ConvTranspose):
         torch.Size([20, 33, 49])
     """
 
-    _dims = 1
-    _function = "conv_transpose1d"
 
-
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTranspose, function="conv_transpose2d", dims=2):
     """Transposed convolution of images. See ``ConvTranspose1d``."""
 
-    _dims = 2
-    _function = "conv_transpose2d"
 
-
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTranspose, function="conv_transpose3d", dims=3):
     """Transposed convolution of volumes. See ``ConvTranspose1d``."""
-
-    _dims = 3
-    _function = "conv_transpose3d"
 
 
 # ---- lazy ones

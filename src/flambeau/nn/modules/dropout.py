@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from .. import functional as F
-from .module import Module
+from ._variants import Variants
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _DropoutNd(Module):
+class _DropoutNd(Variants):
     __constants__ = ["inplace", "p"]
     p: float
     inplace: bool
-    _function: str
 
     def __init__(self, p=0.5, inplace=False):
         super().__init__()
@@ -28,28 +27,20 @@ class _DropoutNd(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_DropoutNd):
+class Dropout(_DropoutNd, function="dropout"):
     """Zeros elements with probability `p` in training, and scales the others by 1 / (1 - p)."""
 
-    _function = "dropout"
 
-
-class Dropout1d(_DropoutNd):
+class Dropout1d(_DropoutNd, function="dropout1d"):
     """Zeros whole channels of sequences in training."""
 
-    _function = "dropout1d"
 
-
-class Dropout2d(_DropoutNd):
+class Dropout2d(_DropoutNd, function="dropout2d"):
     """Zeros whole channels of images in training."""
 
-    _function = "dropout2d"
 
-
-class Dropout3d(_DropoutNd):
+class Dropout3d(_DropoutNd, function="dropout3d"):
     """Zeros whole channels of volumes in training."""
-
-    _function = "dropout3d"
 
 
 class AlphaDropout(_DropoutNd):

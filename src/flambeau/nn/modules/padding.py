@@ -7,17 +7,16 @@ crops.
 from __future__ import annotations
 
 from .. import functional as F
+from ._variants import Variants
 from .conv import each
-from .module import Module
 
 __all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
            "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
            "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
 
 
-class _ConstantPad(Module):
+class _ConstantPad(Variants):
     __constants__ = ["padding", "value"]
-    _dims: int
 
     def __init__(self, padding, value):
         super().__init__()
@@ -31,13 +30,11 @@ class _ConstantPad(Module):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPad, dims=1):
     """Pads with a constant around sequences."""
 
-    _dims = 1
 
-
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPad, dims=2):
     """Pads with a constant around images.
 
     Example::
@@ -47,13 +44,9 @@ class ConstantPad2d(_ConstantPad):
                  [7., 7.]]])
     """
 
-    _dims = 2
 
-
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPad, dims=3):
     """Pads with a constant around volumes."""
-
-    _dims = 3
 
 
 class _ZeroPad:
@@ -76,12 +69,10 @@ class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Pads with zeros around volumes."""
 
 
-class _EdgePad(Module):
+class _EdgePad(Variants):
     """Padding derived from the input."""
 
     __constants__ = ["padding"]
-    _dims: int
-    _mode: str
 
     def __init__(self, padding):
         super().__init__()
@@ -94,50 +85,31 @@ class _EdgePad(Module):
         return f"{self.padding}"
 
 
-class ReflectionPad1d(_EdgePad):
+class ReflectionPad1d(_EdgePad, mode="reflect", dims=1):
     """Pads sequences by reflection at their ends."""
 
-    _dims = 1
-    _mode = "reflect"
 
-
-class ReflectionPad2d(_EdgePad):
+class ReflectionPad2d(_EdgePad, mode="reflect", dims=2):
     """Pads images by reflection at their edges."""
 
-    _dims = 2
-    _mode = "reflect"
 
-
-class ReflectionPad3d(_EdgePad):
+class ReflectionPad3d(_EdgePad, mode="reflect", dims=3):
     """Pads volumes by reflection at their faces."""
 
-    _dims = 3
-    _mode = "reflect"
 
-
-class ReplicationPad1d(_EdgePad):
+class ReplicationPad1d(_EdgePad, mode="replicate", dims=1):
     """Pads sequences by replicating their ends."""
 
-    _dims = 1
-    _mode = "replicate"
 
-
-class ReplicationPad2d(_EdgePad):
+class ReplicationPad2d(_EdgePad, mode="replicate", dims=2):
     """Pads images by replicating their edges."""
 
-    _dims = 2
-    _mode = "replicate"
 
-
-class ReplicationPad3d(_EdgePad):
+class ReplicationPad3d(_EdgePad, mode="replicate", dims=3):
     """Pads volumes by replicating their faces."""
 
-    _dims = 3
-    _mode = "replicate"
 
-
-class _CircularPad(_EdgePad):
-    _mode = "circular"
+class _CircularPad(_EdgePad, mode="circular"):
 
     def forward(self, input):
         if input.dim() not in (self._dims + 1, self._dims + 2):
@@ -145,19 +117,13 @@ class _CircularPad(_EdgePad):
         return super().forward(input)
 
 
-class CircularPad1d(_CircularPad):
+class CircularPad1d(_CircularPad, dims=1):
     """Pads sequences circularly."""
 
-    _dims = 1
 
-
-class CircularPad2d(_CircularPad):
+class CircularPad2d(_CircularPad, dims=2):
     """Pads images circularly."""
 
-    _dims = 2
 
-
-class CircularPad3d(_CircularPad):
+class CircularPad3d(_CircularPad, dims=3):
     """Pads volumes circularly."""
-
-    _dims = 3

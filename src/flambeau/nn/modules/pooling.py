@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import functional as F
+from ._variants import Variants
 from .conv import each
-from .module import Module
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
            "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
@@ -12,13 +12,7 @@ __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "Adapt
            "MaxUnpool3d"]
 
 
-class _Pool(Module):
-    """A layer over one pooling function, in which the 1d, 2d and 3d variants differ."""
-
-    _function: str
-
-
-class _MaxPool(_Pool):
+class _MaxPool(Variants):
     __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
 
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
@@ -39,7 +33,7 @@ class _MaxPool(_Pool):
                 f"dilation={self.dilation}, ceil_mode={self.ceil_mode}")
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPool, function="max_pool1d"):
     """Max pooling over sequences.
 
     Args:
@@ -56,24 +50,17 @@ class MaxPool1d(_MaxPool):
         tensor([[[3., 2.]]])
     """
 
-    _function = "max_pool1d"
 
-
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPool, function="max_pool2d"):
     """Max pooling over images. See ``MaxPool1d``."""
 
-    _function = "max_pool2d"
 
-
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPool, function="max_pool3d"):
     """Max pooling over volumes. See ``MaxPool1d``."""
 
-    _function = "max_pool3d"
 
-
-class _FractionalMaxPool(_Pool):
+class _FractionalMaxPool(Variants):
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
-    _dims: int
 
     def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
         super().__init__()
@@ -99,7 +86,7 @@ class _FractionalMaxPool(_Pool):
                     _random_samples=self._random_samples)
 
 
-class FractionalMaxPool2d(_FractionalMaxPool):
+class FractionalMaxPool2d(_FractionalMaxPool, function="fractional_max_pool2d", dims=2):
     """Fractional max pooling over images: windows at random steps, for any ratio of sizes.
 
     Args:
@@ -114,19 +101,12 @@ class FractionalMaxPool2d(_FractionalMaxPool):
         torch.Size([20, 16, 25, 19])
     """
 
-    _dims = 2
-    _function = "fractional_max_pool2d"
 
-
-class FractionalMaxPool3d(_FractionalMaxPool):
+class FractionalMaxPool3d(_FractionalMaxPool, function="fractional_max_pool3d", dims=3):
     """``FractionalMaxPool2d`` for volumes."""
 
-    _dims = 3
-    _function = "fractional_max_pool3d"
 
-
-class _MaxUnpool(_Pool):
-    _dims: int
+class _MaxUnpool(Variants):
 
     def __init__(self, kernel_size, stride=None, padding=0):
         super().__init__()
@@ -141,28 +121,19 @@ class _MaxUnpool(_Pool):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpool, function="max_unpool1d", dims=1):
     """A partial inverse of ``MaxPool1d``: other elements are zero."""
 
-    _dims = 1
-    _function = "max_unpool1d"
 
-
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpool, function="max_unpool2d", dims=2):
     """A partial inverse of ``MaxPool2d``: other elements are zero."""
 
-    _dims = 2
-    _function = "max_unpool2d"
 
-
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpool, function="max_unpool3d", dims=3):
     """A partial inverse of ``MaxPool3d``: other elements are zero."""
 
-    _dims = 3
-    _function = "max_unpool3d"
 
-
-class AvgPool1d(_Pool):
+class AvgPool1d(Variants):
     """Average pooling over sequences.
 
     Args:
@@ -187,7 +158,7 @@ class AvgPool1d(_Pool):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class _AvgPool(_Pool):
+class _AvgPool(Variants):
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
@@ -208,19 +179,15 @@ class _AvgPool(_Pool):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPool, function="avg_pool2d"):
     """Average pooling over images, with an optional ``divisor_override``. See ``AvgPool1d``."""
 
-    _function = "avg_pool2d"
 
-
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPool, function="avg_pool3d"):
     """Average pooling over volumes, with an optional ``divisor_override``. See ``AvgPool1d``."""
 
-    _function = "avg_pool3d"
 
-
-class _LPPool(_Pool):
+class _LPPool(Variants):
     __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
@@ -238,25 +205,19 @@ class _LPPool(_Pool):
                 f"ceil_mode={self.ceil_mode}")
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPool, function="lp_pool1d"):
     """The p-norm of each window of sequences."""
 
-    _function = "lp_pool1d"
 
-
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPool, function="lp_pool2d"):
     """The p-norm of each window of images."""
 
-    _function = "lp_pool2d"
 
-
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPool, function="lp_pool3d"):
     """The p-norm of each window of volumes."""
 
-    _function = "lp_pool3d"
 
-
-class _AdaptivePool(_Pool):
+class _AdaptivePool(Variants):
     __constants__ = ["output_size"]
 
     def __init__(self, output_size):
@@ -270,13 +231,11 @@ class _AdaptivePool(_Pool):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptivePool):
+class AdaptiveAvgPool1d(_AdaptivePool, function="adaptive_avg_pool1d"):
     """Average pooling to ``output_size``, over sequences of any length."""
 
-    _function = "adaptive_avg_pool1d"
 
-
-class AdaptiveAvgPool2d(_AdaptivePool):
+class AdaptiveAvgPool2d(_AdaptivePool, function="adaptive_avg_pool2d"):
     """Average pooling to ``output_size``, over images of any size.
 
     Args:
@@ -288,13 +247,9 @@ class AdaptiveAvgPool2d(_AdaptivePool):
         torch.Size([1, 64, 5, 9])
     """
 
-    _function = "adaptive_avg_pool2d"
 
-
-class AdaptiveAvgPool3d(_AdaptivePool):
+class AdaptiveAvgPool3d(_AdaptivePool, function="adaptive_avg_pool3d"):
     """Average pooling to ``output_size``, over volumes of any size."""
-
-    _function = "adaptive_avg_pool3d"
 
 
 class _AdaptiveMaxPool(_AdaptivePool):
@@ -308,19 +263,13 @@ class _AdaptiveMaxPool(_AdaptivePool):
         return getattr(F, self._function)(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPool, function="adaptive_max_pool1d"):
     """Max pooling to ``output_size``, over sequences of any length."""
 
-    _function = "adaptive_max_pool1d"
 
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPool, function="adaptive_max_pool2d"):
     """Max pooling to ``output_size``, over images of any size."""
 
-    _function = "adaptive_max_pool2d"
 
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPool, function="adaptive_max_pool3d"):
     """Max pooling to ``output_size``, over volumes of any size."""
-
-    _function = "adaptive_max_pool3d"
