@@ -6,9 +6,7 @@ import threading
 
 from ._threads import per_thread
 
-NO_ENGINE = (
-    "{kind} devices are not supported: there is no engine for them. Use cpu, cuda, tpu, xla or meta."
-)
+NO_ENGINE = "{kind} devices are not supported: there is no engine for them. Use cpu, cuda, tpu, xla or meta."
 _KNOWN = ("cpu", "cuda", "xla", "tpu", "meta", "mps", "xpu", "mkldnn", "hpu", "mtia", "privateuseone")
 _ACCELERATORS = ("cuda", "tpu", "xla")  # their engine is XLA
 

@@ -63,9 +63,7 @@ ASK_THEMSELVES = frozenset([
 
 OPERATORS = {"pow": ("__pow__", "__rpow__"), "reciprocal": ("__rtruediv__",)}  # methods that go by other names
 
-_POLICIES = [
-    {name: policy for policy, names in lists.items() for name in names} for lists in (CPU, ACCELERATOR)
-]
+_POLICIES = [{name: policy for policy, names in lists.items() for name in names} for lists in (CPU, ACCELERATOR)]
 
 
 def policies_of(device_type):

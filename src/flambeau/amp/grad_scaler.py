@@ -27,9 +27,7 @@ NO_SCALE = (
 )
 NO_GRADS = "No inf checks were recorded for this optimizer: none of its parameters has a gradient."
 NO_CHECKS = "No inf checks were recorded prior to update: call step() first."
-EMPTY_STATE = (
-    "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
-)
+EMPTY_STATE = "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
 AFTER_STEP = (
     "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after scaler.update()."
 )

@@ -97,9 +97,7 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-06, atol=1e-05, rto
     n = len(inputs)
     if grad_outputs is None:
         generator = Generator()
-        grad_outputs = tuple(
-            wrap(_random(o._a, generator)).requires_grad_() for o in _differentiable(func(*inputs))
-        )
+        grad_outputs = tuple(wrap(_random(o._a, generator)).requires_grad_() for o in _differentiable(func(*inputs)))
 
     def first(*args):
         ins, weights = args[:n], args[n:]
@@ -182,9 +180,7 @@ class _Check:
         # a projection sums the errors of its components
         atol = self.atol * _total(directions[0]) * _total(cotangents[0]) if fast else self.atol
         if not np.allclose(analytical, numerical, rtol=self.rtol, atol=atol):
-            raise GradcheckError(
-                MISMATCH.format(how=how, nr=nr, i=i, numerical=numerical.T, analytical=analytical.T)
-            )
+            raise GradcheckError(MISMATCH.format(how=how, nr=nr, i=i, numerical=numerical.T, analytical=analytical.T))
 
     def run_forward(self, fast, batched):
         """Compares the tangents of the outputs with central differences."""

@@ -57,9 +57,7 @@ class watch:
         self._model, self._every = model, every
         self._step = 0
         self._before = {}
-        self._handles = [
-            register_optimizer_step_pre_hook(self._keep), register_optimizer_step_post_hook(self._sample),
-        ]
+        self._handles = [register_optimizer_step_pre_hook(self._keep), register_optimizer_step_post_hook(self._sample)]
 
     def remove(self):
         """Stops recording."""

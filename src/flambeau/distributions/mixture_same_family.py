@@ -11,9 +11,7 @@ from .distribution import Distribution
 __all__ = ["MixtureSameFamily"]
 
 NOT_CATEGORICAL = " The Mixture distribution needs to be an instance of torch.distributions.Categorical, got {type}"
-NOT_A_DISTRIBUTION = (
-    "The Component distribution need to be an instance of torch.distributions.Distribution, got {type}"
-)
+NOT_A_DISTRIBUTION = "The Component distribution need to be an instance of torch.distributions.Distribution, got {type}"
 OTHER_BATCH = (
     "`mixture_distribution.batch_shape` {mixture} is not compatible with `component_distribution.batch_shape` "
     "{components} without its last dimension"

@@ -143,9 +143,7 @@ def np_dtype_of(dtype, default=None):
     raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
 
 
-_PYTHON_TYPES = {
-    float: _dtypes.float64, int: _dtypes.int64, bool: _dtypes.bool_, complex: _dtypes.complex128,
-}
+_PYTHON_TYPES = {float: _dtypes.float64, int: _dtypes.int64, bool: _dtypes.bool_, complex: _dtypes.complex128}
 
 
 def tensor_on(array, device=None, requires_grad=False):

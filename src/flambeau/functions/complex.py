@@ -122,7 +122,5 @@ def polar(abs, angle):
     return ops.polar(*parts(abs, angle, "polar", ("abs", "angle")))
 
 
-methods(
-    angle, conj, conj_physical, real=property(real, assign_part(real)), imag=property(imag, assign_part(imag)),
-)
+methods(angle, conj, conj_physical, real=property(real, assign_part(real)), imag=property(imag, assign_part(imag)))
 conj_physical_ = inplace_methods(conj_physical, elementwise=True)["conj_physical_"]

@@ -69,8 +69,7 @@ def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=Fal
 
 
 @out_variant(dtype=own, fit=resize_without_warning)
-def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
-         names=None):
+def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """A tensor filled with one value, which also determines the default dtype."""
     if names is not None:
         raise NotImplementedError("full(): named dimensions are not supported; leave the names argument out")
@@ -87,8 +86,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     """An uninitialized tensor with these strides (in elements)."""
     make = strided_maker(size, stride)
     shape = nonnegative(shape_from((size,), name="empty_strided"))
-    out = create("empty_strided", make, shape, np_dtype_of(dtype), layout, device, requires_grad,
-                 strides=tuple(stride))
+    out = create("empty_strided", make, shape, np_dtype_of(dtype), layout, device, requires_grad, strides=tuple(stride))
     return fill_uninitialized(out) if determinism.fills else out
 
 
@@ -217,8 +215,7 @@ def range_length(start, end, step, dtype):
 
 
 @out_variant(dtype=own, fit=refill)
-def linspace(start, end, steps=None, *, dtype=None, layout=None, device=None, pin_memory=False,
-             requires_grad=False):
+def linspace(start, end, steps=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """`steps` evenly spaced numbers from `start` to `end` inclusive."""
     return _space("linspace", start, end, steps, None, dtype, layout, device, requires_grad)
 

@@ -25,9 +25,7 @@ from .linalg.norm import matrix_norm, vector_norm
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
 
-COMPUTE_MODES = (
-    "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist",
-)
+COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
 
 
 @out_variant(dtype=same, aliases="any")
@@ -114,9 +112,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     try:
         shape = np.broadcast_shapes(x1._a.shape, x2._a.shape)
     except ValueError:
-        raise RuntimeError(
-            f"cosine_similarity: {broadcast_clash((x1._a.shape, x2._a.shape))}"
-        ) from None
+        raise RuntimeError(f"cosine_similarity: {broadcast_clash((x1._a.shape, x2._a.shape))}") from None
     if not eps >= 0:
         raise RuntimeError(f"cosine_similarity: eps must be non-negative, got: {eps}")
     axis = axis_of(dim, len(shape))
@@ -202,9 +198,7 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     need_tensor(other, "allclose", "other", 2)
     rtol, atol = tolerance(rtol, "allclose", "rtol"), tolerance(atol, "allclose", "atol")
     if input.dtype is not other.dtype:
-        raise RuntimeError(
-            f"{type_word(input.dtype)} did not match {type_word(other.dtype)}; convert one of them"
-        )
+        raise RuntimeError(f"{type_word(input.dtype)} did not match {type_word(other.dtype)}; convert one of them")
     return bool(pw.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)._a.all())
 
 

@@ -22,9 +22,7 @@ INTEGER_POWER = (
     "Integers to negative integer powers are not allowed. Convert the base to a floating dtype, got {base} "
     "** {exponent}."
 )
-FLOAT_POWER = (
-    "the base given to float_power_ has dtype {own} but the operation's result requires dtype {need}"
-)
+FLOAT_POWER = "the base given to float_power_ has dtype {own} but the operation's result requires dtype {need}"
 
 UNARY = {
     "acos": "The angle in [0, pi] whose cosine each element is.",
@@ -107,20 +105,12 @@ def float_power(input, exponent):
     return power(*pair)
 
 
-atan2 = binary(
-    ops.atan2, "atan2", "The angle of the point (``other``, ``input``) in the plane.", numbers=False,
-)
+atan2 = binary(ops.atan2, "atan2", "The angle of the point (``other``, ``input``) in the plane.", numbers=False)
 arctan2 = alias(atan2, "arctan2")
-hypot = binary(
-    ops.hypot, "hypot", "``sqrt(input**2 + other**2)`` without overflow on the way.", numbers=False,
-)
+hypot = binary(ops.hypot, "hypot", "``sqrt(input**2 + other**2)`` without overflow on the way.", numbers=False)
 ldexp = binary(ops.ldexp, "ldexp", "``input * 2**other``.", numbers=False)
-logaddexp = binary(
-    ops.logaddexp, "logaddexp", "``log(exp(input) + exp(other))``, without overflow.", numbers=False,
-)
-logaddexp2 = binary(
-    ops.logaddexp2, "logaddexp2", "``log2(2**input + 2**other)``, without overflow.", numbers=False,
-)
+logaddexp = binary(ops.logaddexp, "logaddexp", "``log(exp(input) + exp(other))``, without overflow.", numbers=False)
+logaddexp2 = binary(ops.logaddexp2, "logaddexp2", "``log2(2**input + 2**other)``, without overflow.", numbers=False)
 xlogy = binary(ops.xlogy, "xlogy", "``input * log(other)``, 0 where ``input`` is 0.", either=True)
 
 

@@ -200,9 +200,7 @@ def index_select(input, dim, index):
     axis = dim_in_range(as_int(dim, "index_select", "dim"), input._a.ndim)
     need_vector(index, "index_select")
     if input._a.ndim == 0 and index._a.size != 1:
-        raise RuntimeError(
-            f"index_select(): Index to scalar can have only 1 value, got {index._a.size} value(s)"
-        )
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._a.size} value(s)")
     return ops.index_select(input, as_vector(index), axis=axis)
 
 

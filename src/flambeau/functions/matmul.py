@@ -117,9 +117,7 @@ def check_mv(a, b):
         n = math.prod(a.shape[:-1])
         raise RuntimeError(MV_SHAPES.format(n=n, a=(n, a.shape[-1]), b=b.shape))
     if differ(a, b):
-        raise RuntimeError(
-            f"addmv input tensors must have the same dtype, but got {word(b)}, {word(a)}, and {word(b)}"
-        )
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {word(b)}, {word(a)}, and {word(b)}")
     refuse_bool(a, "addmv_impl_cpu")
 
 
@@ -127,9 +125,7 @@ def check_dot(a, b, name):
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if differ(a, b):
-        raise RuntimeError(
-            f"{name} : expected both vectors to have same dtype, but found {word(a)} and {word(b)}"
-        )
+        raise RuntimeError(f"{name} : expected both vectors to have same dtype, but found {word(a)} and {word(b)}")
     if a.shape != b.shape:
         raise RuntimeError(DOT_SHAPES.format(a=a.shape[0], b=b.shape[0]))
     refuse_bool(a, name)
@@ -323,9 +319,7 @@ def addmv(input, mat, vec, *deprecated, beta=1, alpha=1):
     if a.shape[1] != b.shape[0] or x.shape not in ((a.shape[0],), (1,), ()):
         raise RuntimeError(MV_SHAPES.format(n=x.shape[0] if x.ndim else 1, a=a.shape, b=b.shape))
     if differ(a, b) or differ(x, a):
-        raise RuntimeError(
-            f"addmv input tensors must have the same dtype, but got {word(x)}, {word(a)}, and {word(b)}"
-        )
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {word(x)}, {word(a)}, and {word(b)}")
     refuse_bool(a, "addmv_impl_cpu")
     return _add_product("addmv", ops.addmv, (input, mat, vec), (a.shape[0],), beta, alpha)
 

@@ -15,9 +15,7 @@ __all__: list[str] = []
 
 LENGTHS = "'lengths' argument should be a 1D CPU int64 tensor, but got {dims}D {device} {dtype} tensor"
 NO_SEQUENCES = "Cannot pack empty tensors. Every sequence needs at least one element, and there must be a sequence."
-COUNT = (
-    "Expected `len(lengths)` to be equal to batch_size, but got {got} (batch_size={batch}). Give a length of each."
-)
+COUNT = "Expected `len(lengths)` to be equal to batch_size, but got {got} (batch_size={batch}). Give a length of each."
 EMPTY_SEQUENCE = (
     "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0. Leave empty "
     "sequences out."

@@ -152,12 +152,8 @@ def div(input, other, *, rounding_mode=None):
 
 
 true_divide = binary(ops.div, "true_divide", "The quotient of each pair of elements.", either=True)
-floor_divide = binary(
-    ops.floor_divide, "floor_divide", "The quotient rounded down to a whole number.", either=True,
-)
-remainder = binary(
-    ops.remainder, "remainder", "Python's ``%``: the remainder with the sign of ``other``.", either=True,
-)
+floor_divide = binary(ops.floor_divide, "floor_divide", "The quotient rounded down to a whole number.", either=True)
+remainder = binary(ops.remainder, "remainder", "Python's ``%``: the remainder with the sign of ``other``.", either=True)
 fmod = binary(ops.fmod, "fmod", "C's ``fmod``: the remainder with the sign of ``input``.")
 multiply, divide, subtract = alias(mul, "multiply"), alias(div, "divide"), alias(sub, "subtract")
 

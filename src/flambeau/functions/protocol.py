@@ -147,9 +147,7 @@ def __reversed__(self):
 
 def __contains__(self, element):
     if not isinstance(element, (Tensor, int, float, complex, np.generic)):
-        raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-        )
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
     return bool((element == self).any().item())
 
 

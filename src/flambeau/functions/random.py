@@ -159,13 +159,11 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     shape = nonnegative(shape_from((tuple(size),), name="randint"))
     dtype = dtype or _dtypes.int64
-    return _draw("randint", Draw("fill_random", low, high), shape, dtype, out, generator, layout, device,
-                 requires_grad)
+    return _draw("randint", Draw("fill_random", low, high), shape, dtype, out, generator, layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_without_warning)
-def randperm(n, *, generator=None, dtype=None, layout=None, device=None, pin_memory=False,
-             requires_grad=False):
+def randperm(n, *, generator=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A random permutation of 0, …, n - 1."""
     n = as_int(n, "randperm", "n")
     if n < 0:

@@ -279,9 +279,7 @@ def _max_or_min(input, dim, keepdim, other, name):
         return pair(input, dim if other is None else other)
     if dim is None:
         if keepdim:
-            raise TypeError(
-                f"{name}() takes keepdim only together with dim; use amax or amin to keep all dimensions"
-            )
+            raise TypeError(f"{name}() takes keepdim only together with dim; use amax or amin to keep all dimensions")
         return _extreme(whole, input, None, False, name)
     axis = one_dim(input, dim, name, keepdim)
     call = select if input._a.ndim else functools.partial(along, select)

@@ -77,9 +77,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
             f"selected index k out of range: k={k}, but dimension {dim} of {list(shape)} has fewer elements"
         )
     if input._a.dtype.kind in "bc":
-        raise RuntimeError(
-            f"topk does not support {'bool' if input._a.dtype.kind == 'b' else 'complex'} dtypes on CPU"
-        )
+        raise RuntimeError(f"topk does not support {'bool' if input._a.dtype.kind == 'b' else 'complex'} dtypes on CPU")
     count = k if shape else 1  # for a scalar, PyTorch returns its element even if k is 0
     return _RESULTS["topk"](along(ops.topk, input, axis=axis, count=count, largest=largest, sorted=sorted))
 
@@ -117,9 +115,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
     """The index of the bucket of each value, given sorted ``boundaries``."""
     need_tensor(boundaries, "bucketize", "boundaries", 2)
     if boundaries._a.ndim != 1:
-        raise RuntimeError(
-            f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})"
-        )
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})")
     refuse_kinds("bucketize", boundaries._a, "b")
     return _search(boundaries, input, out_int32, right, None, None, "bucketize")
 
@@ -128,9 +124,7 @@ def _search(boundaries, values, out_int32, right, side, sorter, name):
     if side not in (None, "left", "right"):
         raise RuntimeError(f"{name}(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
-        raise RuntimeError(
-            f"{name}(): side and right can't be set to opposites, got side of left while right was True"
-        )
+        raise RuntimeError(f"{name}(): side and right can't be set to opposites, got side of left while right was True")
     if not isinstance(values, Tensor):
         values = np.asarray(values)  # integers out of the boundaries' range wrap around, as in PyTorch
         values = wrap(values.astype(boundaries._a.dtype) if values.dtype.kind in "biuO" else values)
@@ -163,8 +157,7 @@ def _check_sorter(sorter, boundaries, name):
 
 
 @out_variant(dtype=same)
-def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False, element=None,
-         test_element=None):
+def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False, element=None, test_element=None):
     """Whether each of ``elements`` is among ``test_elements``; one of the two may be a number, ``element``."""
     elements = element if elements is None else elements
     test_elements = test_element if test_elements is None else test_elements

@@ -25,9 +25,7 @@ from ._results import rename_node, selections
 __all__ = ["corrcoef", "cov", "median", "mode", "nanmedian", "nanquantile", "quantile"]
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
-FREEDOM = (
-    "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
-)
+FREEDOM = "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
 
 _RESULTS = selections("median", "mode", "nanmedian")
 

@@ -32,9 +32,7 @@ def select(input, dim, index):
     dim = dim_in_range(dim, len(shape))
     index = as_int(index, "select", "index")
     if not -shape[dim] <= index < shape[dim]:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}"
-        )
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
     return ops.basic_index(input, key=(slice(None),) * dim + (index, ...), node="SelectBackward0")
 
 
@@ -276,9 +274,7 @@ def as_strided(input, size, stride, storage_offset=None):
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if stride and min(stride) < 0:
-        raise RuntimeError(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
-        )
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if size and min(size) < 0:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     if storage_offset is None:

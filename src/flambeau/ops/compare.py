@@ -50,9 +50,5 @@ bitwise_not = kernel_op("bitwise_not", "invert", inputs="x", promote="common", r
 bitwise_and = kernel_op("bitwise_and", inputs="x, y", promote="common", refuses="fc")
 bitwise_or = kernel_op("bitwise_or", inputs="x, y", promote="common", refuses="fc")
 bitwise_xor = kernel_op("bitwise_xor", inputs="x, y", promote="common", refuses="fc")
-bitwise_left_shift = kernel_op(
-    "bitwise_left_shift", "left_shift", inputs="x, y", promote="common", refuses="bfc",
-)
-bitwise_right_shift = kernel_op(
-    "bitwise_right_shift", "right_shift", inputs="x, y", promote="common", refuses="bfc",
-)
+bitwise_left_shift = kernel_op("bitwise_left_shift", "left_shift", inputs="x, y", promote="common", refuses="bfc")
+bitwise_right_shift = kernel_op("bitwise_right_shift", "right_shift", inputs="x, y", promote="common", refuses="bfc")

@@ -45,9 +45,7 @@ def c2r(k, x, *, n, axis, norm):
     return k.fft.irfft(x, n=n, axis=axis, norm=norm)
 
 
-c2r.vjp(
-    x=lambda g, n, axis, norm: middle_scaled(r2c(g, axis=axis, norm=DUAL[norm]), axis=axis, n=n, factor=2.0)
-)
+c2r.vjp(x=lambda g, n, axis, norm: middle_scaled(r2c(g, axis=axis, norm=DUAL[norm]), axis=axis, n=n, factor=2.0))
 
 
 @op(node="MulBackward0")

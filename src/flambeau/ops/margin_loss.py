@@ -15,9 +15,7 @@ def soft_margin_loss(k, x, target, *, reduction):
     return reduce_loss(k, 0 - k.log_sigmoid(target * x), reduction)
 
 
-soft_margin_loss.vjp(
-    x=lambda g, x, target, reduction: -target * sigmoid(-target * x) * share(g, x.shape, reduction)
-)
+soft_margin_loss.vjp(x=lambda g, x, target, reduction: -target * sigmoid(-target * x) * share(g, x.shape, reduction))
 
 
 @op(opmath=True)

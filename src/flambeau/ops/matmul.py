@@ -118,9 +118,7 @@ def batched_steps(x, y):
 
 
 matmul_batched.presents(UnsafeViewBackward0=batched_steps)
-matmul_folded.presents(
-    UnsafeViewBackward0=lambda x, y: reshape(mm(row_view(x), y), shape=(*x.shape[:-1], y.shape[-1])),
-)
+matmul_folded.presents(UnsafeViewBackward0=lambda x, y: reshape(mm(row_view(x), y), shape=(*x.shape[:-1], y.shape[-1])))
 
 
 def mv_node(x_shape):
@@ -146,9 +144,7 @@ vecmat.vjp(
     x=lambda g, y: reshape(product(row(g), mH(y)), shape=(y.shape[-2],)),
     y=lambda g, x: column(cj(x)) * g,
 )
-vecmat.presents(
-    SqueezeBackward4=lambda x, y: squeeze(mm(unsqueeze(x, axis=0), y), axis=(0,), node="SqueezeBackward4"),
-)
+vecmat.presents(SqueezeBackward4=lambda x, y: squeeze(mm(unsqueeze(x, axis=0), y), axis=(0,), node="SqueezeBackward4"))
 
 
 @op(promote="common", opmath=False)

@@ -324,9 +324,7 @@ mul.vjp(x=lambda g, y: g * cj(y), y=lambda g, x: g * cj(x))
 div = kernel_op("div", "divide", inputs="x, y", promote="float")
 div.vjp(x=lambda g, y: g / cj(y), y=lambda g, x, y: -g * cj(x / y / y))
 
-div_floor = kernel_op(
-    "div_floor", "floor_divide", inputs="x, y", promote="common", node="DivBackward2", refuses="bc",
-)
+div_floor = kernel_op("div_floor", "floor_divide", inputs="x, y", promote="common", node="DivBackward2", refuses="bc")
 div_floor.vjp(x=flat, y=flat)
 
 div_trunc = kernel_op("div_trunc", inputs="x, y", promote="common", node="DivBackward2", refuses="bc")
@@ -407,9 +405,7 @@ def addcmul(k, x, a, b, *, value):
     return x + (a if value == 1 else value * a) * b
 
 
-addcmul.vjp(
-    x=lambda g: g, a=lambda g, b, value: g * cj(value * b), b=lambda g, a, value: g * cj(value * a),
-)
+addcmul.vjp(x=lambda g: g, a=lambda g, b, value: g * cj(value * b), b=lambda g, a, value: g * cj(value * a))
 
 
 @op(promote="common")

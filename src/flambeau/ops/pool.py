@@ -77,9 +77,7 @@ adaptive_max_pool.vjp(x=lambda g, out_1, x_shape, sizes: unpool(
 ))
 
 
-adaptive_max_pool.presents(
-    SqueezeBackward1=lambda x, sizes: pool_as_image(adaptive_max_pool, x, sizes=(1, *sizes))
-)
+adaptive_max_pool.presents(SqueezeBackward1=lambda x, sizes: pool_as_image(adaptive_max_pool, x, sizes=(1, *sizes)))
 
 
 @functools.lru_cache(64)
@@ -186,9 +184,7 @@ def adaptive_avg_pool(k, x, *, sizes):
     return k.in_format_of(k.ranges_mean(x, all_ranges(spatial, sizes)), x)
 
 
-adaptive_avg_pool.presents(
-    SqueezeBackward1=lambda x, sizes: pool_as_image(adaptive_avg_pool, x, sizes=(1, *sizes))
-)
+adaptive_avg_pool.presents(SqueezeBackward1=lambda x, sizes: pool_as_image(adaptive_avg_pool, x, sizes=(1, *sizes)))
 
 
 @op(node=lambda spatial: f"AdaptiveAvgPool{len(spatial)}DBackwardBackward0", opmath=True, image=True)

@@ -62,9 +62,7 @@ sum_.vjp(x=lambda g, x_shape, axis: spread(g, x_shape, axis))
 def sum_to(x, shape):
     """Sums over the dimensions that broadcasting from `shape` to x's shape expanded."""
     lead = len(x.shape) - len(shape)
-    axes = tuple(range(lead)) + tuple(
-        lead + i for i, n in enumerate(shape) if n == 1 and x.shape[lead + i] != 1
-    )
+    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and x.shape[lead + i] != 1)
     if axes:
         x = sum_(x, axis=axes, keepdims=True)
     return reshape(x, shape=tuple(shape)) if lead else x

@@ -317,9 +317,7 @@ def _(g, h, w, b, mask, out_1, out_2, reverse, needs):
         g_x, g_hidden, *g_start = whole
         previous = states_before(out_1, h, reverse)
     else:
-        previous, g_start, g_x, g_hidden = run_back(
-            gru_backward, g, (w, b), (h,), (out_1,), (out_2,), mask, reverse
-        )
+        previous, g_start, g_x, g_hidden = run_back(gru_backward, g, (w, b), (h,), (out_1,), (out_2,), mask, reverse)
     return (
         g_x,
         g_start[0],

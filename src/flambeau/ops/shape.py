@@ -276,9 +276,7 @@ def embed_diagonal(k, g, *, shape, offset, axis1, axis2):
     return k.embed_view(g, lambda x: diagonal(x, offset=offset, axis1=axis1, axis2=axis2), shape)
 
 
-embed_diagonal.vjp(
-    g=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2)
-)
+embed_diagonal.vjp(g=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
 
 
 @op(view=True)
@@ -287,9 +285,7 @@ def unfold(k, x, *, axis, size, step):
     return k.windows(x, axis, size, step)
 
 
-unfold.vjp(
-    x=lambda g, x_shape, axis, size, step: fold_windows(g, shape=x_shape, axis=axis, size=size, step=step)
-)
+unfold.vjp(x=lambda g, x_shape, axis, size, step: fold_windows(g, shape=x_shape, axis=axis, size=size, step=step))
 
 
 @op(node="UnfoldBackwardBackward0", opmath=True)

@@ -11,9 +11,7 @@ def logsumexp(k, x, *, axis, keepdims):
     return k.logsumexp(x, axis, keepdims)
 
 
-logsumexp.vjp(x=lambda g, x, out, axis: (
-    keep_dims(g, x.shape, axis) * cj(exp(x - keep_dims(out, x.shape, axis)))
-))
+logsumexp.vjp(x=lambda g, x, out, axis: (keep_dims(g, x.shape, axis) * cj(exp(x - keep_dims(out, x.shape, axis)))))
 
 
 @op(opmath=True, refuses="bic", row_major=True)

@@ -59,9 +59,7 @@ def xlog1py(k, x, y):
     return k.where(y != y, y, k.where(x == 0, 0, x * k.log1p(y)))
 
 
-xlog1py.vjp(
-    x=lambda g, x, y: keep(xlog1py(g, y), ~((x == 0) & (y <= -1))), y=lambda g, x, y: g * x / (y + 1),
-)
+xlog1py.vjp(x=lambda g, x, y: keep(xlog1py(g, y), ~((x == 0) & (y <= -1))), y=lambda g, x, y: g * x / (y + 1))
 
 # ---- the gamma function
 

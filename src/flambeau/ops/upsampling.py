@@ -99,9 +99,7 @@ def fraction_bits(weights):
 def all_taps(spatial, sizes, mode, align, scales, dtype):
     """The table of each dimension; those of floats are computed in their precision, as PyTorch does."""
     real = dtype.type if dtype.kind == "f" else np.float64
-    return tuple([
-        taps(n, m, mode, align, scale, real) for n, m, scale in zip(spatial, sizes, scales, strict=True)
-    ])
+    return tuple([taps(n, m, mode, align, scale, real) for n, m, scale in zip(spatial, sizes, scales, strict=True)])
 
 
 @functools.lru_cache(64)

@@ -126,8 +126,7 @@ class profile:
         """Ends the current step and starts the next."""
         before, self.step_num = self.current_action, self.step_num + 1
         self.current_action = self.schedule(self.step_num)
-        if self._is_recording and (
-                before is ProfilerAction.RECORD_AND_SAVE or self.current_action not in RECORDING):
+        if self._is_recording and (before is ProfilerAction.RECORD_AND_SAVE or self.current_action not in RECORDING):
             self._end()
         if not self._is_recording and self.current_action in RECORDING:
             self._begin()

@@ -17,9 +17,7 @@ import flambeau as torch
 from ..autograd.function import Function
 
 FIVE = "rois must have shape as Tensor[K, 5], got {shape}"
-ONE_DTYPE = (
-    "Expected tensor for input to have the same type as tensor for rois; but type {input} does not equal {rois}"
-)
+ONE_DTYPE = "Expected tensor for input to have the same type as tensor for rois; but type {input} does not equal {rois}"
 CHANNELS = "input channels must be a multiple of pooling height * pooling width, got {channels} for {height} by {width}"
 
 

@@ -12,9 +12,7 @@ from . import engine
 
 
 def place_in_margin(x, padding, sizes, fill):
-    margins = [
-        (p, max(m - p - n, 0)) for m, n, p in zip(sizes, x.shape[2:], padding, strict=True)
-    ]
+    margins = [(p, max(m - p - n, 0)) for m, n, p in zip(sizes, x.shape[2:], padding, strict=True)]
     return jnp.pad(x, [(0, 0), (0, 0), *margins], constant_values=fill)
 
 
@@ -41,9 +39,7 @@ def window_sum(x, kernel, stride, padding, out):
         for m, n, k, s, p in zip(out, x.shape[2:], kernel, stride, padding, strict=True)
     ]
     zero = np.zeros((), x.dtype)  # of a zero known to it jax tells a sum, whose transpose it has
-    total = jax.lax.reduce_window(
-        x, zero, jax.lax.add, (1, 1, *kernel), (1, 1, *stride), [(0, 0), (0, 0), *margins]
-    )
+    total = jax.lax.reduce_window(x, zero, jax.lax.add, (1, 1, *kernel), (1, 1, *stride), [(0, 0), (0, 0), *margins])
     return total[(..., *[slice(n) for n in out])]
 
 

@@ -110,9 +110,7 @@ def check_reflections(A, tau):
             f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(t[:-1])}"
         )
     if A._a.dtype != tau._a.dtype:
-        raise RuntimeError(
-            f"{name}: tau dtype {tau.dtype} does not match input dtype {A.dtype}; both must be the same"
-        )
+        raise RuntimeError(f"{name}: tau dtype {tau.dtype} does not match input dtype {A.dtype}; both must be the same")
     need_floating(A, name, NotImplementedError)
 
 

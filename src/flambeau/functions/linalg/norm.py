@@ -111,9 +111,7 @@ def extreme(x, ord, axis, keepdims):
     if x._a.shape[axis[0]]:
         return (amax if ord > 0 else amin)(x, axis=axis, keepdims=keepdims)
     if ord < 0:
-        raise IndexError(
-            f"amin(): Expected reduction dim {axis[0]} to have non-zero size: the matrix is empty"
-        )
+        raise IndexError(f"amin(): Expected reduction dim {axis[0]} to have non-zero size: the matrix is empty")
     return sum_(x, axis=axis, keepdims=keepdims)
 
 

@@ -248,9 +248,7 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False)
                 "dimensions instead"
             )
     coefficient = ops.mT(A) if transpose else A
-    solution = solving.solve_triangular(
-        coefficient, input, upper=upper != transpose, unitriangular=unitriangular,
-    )
+    solution = solving.solve_triangular(coefficient, input, upper=upper != transpose, unitriangular=unitriangular)
     return TriangularSolve(solution, A.clone())
 
 

@@ -36,9 +36,7 @@ MAX_GRADIENT = "max mode does not support {what}: each element of a bag may come
 LAST_BAG = "offsets[-1] can not be greater than input's length ({total}), but got {got}"
 
 
-def embedding(
-    input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
-):
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """The rows of ``weight`` at the indices ``input``.
 
     Args:

@@ -13,9 +13,7 @@ NO_SIZE = "{name} requires specifying either an output_size or an output_ratio"
 RATIOS = "{name}(): output_ratio has no len(): it must be a tuple with a number for each of {n} dimensions, not {kind}"
 WRONG_RATIOS = "{name} requires output_ratio to either be a single Int or tuple of Ints with {n} entries, got {ratio}"
 NOT_INTS = "{name}: {argument} must either be a single Int or tuple of Ints with {n} entries, got {value}"
-RANK = (
-    "Dimension out of range: {name} expects input with {low} dimensions, or {high} with the batch's, but got {shape}"
-)
+RANK = "Dimension out of range: {name} expects input with {low} dimensions, or {high} with the batch's, but got {shape}"
 TOO_MANY = "{name}(): Expected {low}D or {high}D tensor, but got: {shape}"
 EMPTY = (
     "{name}(): Expected input to have non-zero size for non-batch dimensions, but got {shape} with dimension {dim} "

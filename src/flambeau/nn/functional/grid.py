@@ -26,9 +26,7 @@ EMPTY = (
     "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {shape} with dimension "
     "{dim} being empty"
 )
-ONLY = (
-    "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
-)
+ONLY = "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
 MATRICES = "Expected a batch of {n}D affine matrices of shape Nx{n}x{m} for size {size}. Got {got}."
 BATCH = (
     "affine_grid: Expected size for first two dimensions of batch2 tensor to be: [{n}, {m}] but got: [{got}, {m}]. "
@@ -65,9 +63,7 @@ def _check_shapes(shape, grid, mode):
         raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, {sizes}")
     n = len(shape) - 2
     if n not in (2, 3) or len(grid) != n + 2:
-        raise RuntimeError(
-            f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, {sizes}"
-        )
+        raise RuntimeError(f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, {sizes}")
     if grid[-1] != n:
         raise RuntimeError(f"grid_sampler(): expected grid to have size {n} in last dimension, {sizes}")
     for dim, size in enumerate(shape[2:], 2):

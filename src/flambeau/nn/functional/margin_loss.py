@@ -29,9 +29,7 @@ RANKS = (
     "target: {target}"
 )
 COSINE_TARGET = "0D or 1D target tensor expected, multi-target not supported; got {target}: one sign for each pair"
-COSINE_RANKS = (
-    "{target}D target tensor expects {input}D input tensors, but found inputs with sizes {a} and {b}."
-)
+COSINE_RANKS = "{target}D target tensor expects {input}D input tensors, but found inputs with sizes {a} and {b}."
 TRIPLET_RANKS = (
     "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
     "{anchor}D, positive {positive}D, and negative {negative}D inputs"
@@ -96,9 +94,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     return rename_node(in_dtype_of(input, loss), "SoftMarginLossBackward0")
 
 
-def cosine_embedding_loss(
-    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
-):
+def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """One minus the cosine similarity where the target is 1, its excess over the margin where it is -1.
 
     Shape:
@@ -160,9 +156,7 @@ def _triplet_loss(anchor, positive, negative, distance, margin, swap, reduction)
 # ---- classes
 
 
-def multi_margin_loss(
-    input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
-):
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """The mean over classes i of ``max(0, margin - x[target] + x[i]) ** p``.
 
     Shape:

@@ -40,9 +40,7 @@ MIXED = (
 )
 
 
-def batch_norm(
-    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05
-):
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):
     """Normalizes each channel to mean 0 and variance 1, then applies ``weight`` and ``bias``.
 
     In training the statistics are those of the batch, and the running ones (if passed) are updated by ``momentum``;

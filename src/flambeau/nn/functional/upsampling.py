@@ -30,9 +30,7 @@ ANTIALIAS = (
     "{mode} and {ndim}-D"
 )
 OTHER_RANK = "Got {got}D input, but {mode} mode needs {need}D input"
-NO_MODE = (
-    "Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {modes} (got {mode})"
-)
+NO_MODE = "Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {modes} (got {mode})"
 EMPTY = "Non-empty {ndim}D data tensor expected but got a tensor with sizes {shape}"
 TOO_SMALL = "Input and output sizes should be greater than 0, but got input {spatial} and output {sizes}"
 DEPRECATED = "`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead."

@@ -122,9 +122,7 @@ class TransformerEncoderLayer(_Layer):
         self.activation = activation
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
-        src_key_padding_mask = float_mask(
-            src_key_padding_mask, "src_key_padding_mask", src.dtype, src_mask, "src_mask"
-        )
+        src_key_padding_mask = float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype, src_mask, "src_mask")
         src_mask = float_mask(src_mask, "src_mask", src.dtype)
         x = self._residual(src, self.norm1, self._sa_block, src_mask, src_key_padding_mask, is_causal)
         return self._residual(x, self.norm2, self._ff_block)

@@ -172,9 +172,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
 
 def pack_sequence(sequences, enforce_sorted=True):
     """Packs a list of sequences, each ``(L, *)``."""
-    return pack_padded_sequence(
-        pad_sequence(sequences), [s.size(0) for s in sequences], enforce_sorted=enforce_sorted
-    )
+    return pack_padded_sequence(pad_sequence(sequences), [s.size(0) for s in sequences], enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences):

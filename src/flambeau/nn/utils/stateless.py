@@ -11,9 +11,7 @@ __all__ = ["functional_call"]
 
 _ABSENT = object()
 
-DIFFERENT_TIES = (
-    "functional_call got multiple values for keys {keys}, which are tied. Consider using tie_weights=False"
-)
+DIFFERENT_TIES = "functional_call got multiple values for keys {keys}, which are tied. Consider using tie_weights=False"
 STRICT = "Error(s) in reparametrizing for {name}:{wrong}"
 
 

@@ -7,9 +7,7 @@ from ..parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
-DEPRECATED = (
-    "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`."
-)
+DEPRECATED = "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`."
 TWICE = "Cannot register two weight_norm hooks on the same parameter {name}"
 UNINITIALIZED = (
     "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy forward before "
