@@ -1,5 +1,7 @@
 """Mixins for common parameters: probs or logits, loc and scale, and those of a base distribution."""
 
+from operator import attrgetter
+
 from . import constraints
 from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
@@ -9,7 +11,7 @@ ONE_DIMENSION = "`{name}` parameter must be at least one-dimensional."
 
 def attribute_of(owner, name, doc):
     """A property that forwards to the attribute `name` of the distribution in `owner`."""
-    return property(lambda self: getattr(getattr(self, owner), name), doc=doc)
+    return property(attrgetter(f"{owner}.{name}"), doc=doc)
 
 
 # ---- a location and a scale
@@ -76,6 +78,11 @@ class ProbsOrLogits:
     def _new(self, *args, **kwargs):
         """A new tensor with the dtype and device of the parameter."""
         return self._param.new(*args, **kwargs)
+
+    def _enumerated(self, values, expand):
+        """The result of ``enumerate_support`` for the values of one distribution of the batch."""
+        values = values.view((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values
 
     def _broadcast_parameter(self, probs, logits, *others):
         """Sets the parameter that is not None, broadcast with `others`, which are returned."""

@@ -71,8 +71,7 @@ class Beta(ExponentialFamily):
         return self._dirichlet.rsample(Size(sample_shape)).select(-1, 0)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return self._dirichlet.log_prob(stack([value, 1.0 - value], -1))
 
     def entropy(self):

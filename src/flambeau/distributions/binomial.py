@@ -64,8 +64,7 @@ class Binomial(ProbsOrLogits, Distribution):
             return binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         n, logits = self.total_count, self.logits
         log_ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
         return log_ways + value * logits + n * logsigmoid(-logits)
@@ -77,9 +76,7 @@ class Binomial(ProbsOrLogits, Distribution):
 
     def enumerate_support(self, expand=True):
         count = self._common_count("enumerate_support")
-        values = arange(1 + count, dtype=self._param.dtype, device=self._param.device)
-        values = values.view((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values
+        return self._enumerated(arange(1 + count, dtype=self._param.dtype, device=self._param.device), expand)
 
     def _common_count(self, method):
         """The number of trials if it is the same in the whole batch; raises otherwise."""

@@ -67,8 +67,7 @@ class Categorical(CategoryProbsOrLogits, Distribution):
             return drawn.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         value, log_pmf = broadcast_tensors(value.to(int64).unsqueeze(-1), self.logits)
         return log_pmf.gather(-1, value[..., :1]).squeeze(-1)
 
@@ -77,6 +76,4 @@ class Categorical(CategoryProbsOrLogits, Distribution):
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand=True):
-        values = arange(self._num_events, dtype=int64, device=self._param.device)
-        values = values.view((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values
+        return self._enumerated(arange(self._num_events, dtype=int64, device=self._param.device), expand)

@@ -50,48 +50,16 @@ biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
 
-def both(*registered):
-    """Decorator: registers a factory for constraints in both tables."""
-
-    def register(factory):
-        for constraint in registered:
-            biject_to.register(constraint, factory)
-            transform_to.register(constraint, factory)
-        return factory
-
-    return register
-
-
-@both(constraints.real)
-def to_real(constraint):
-    return transforms.identity_transform
-
-
-@biject_to.register(constraints.independent)
-def biject_to_independent(constraint):
-    base = biject_to(constraint.base_constraint)
-    return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
-
-
-@transform_to.register(constraints.independent)
-def transform_to_independent(constraint):
-    base = transform_to(constraint.base_constraint)
-    return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
-
-
-@both(constraints.greater_than, constraints.greater_than_eq)
 def to_above(constraint):
     shift = transforms.AffineTransform(constraint.lower_bound, 1)
     return transforms.ComposeTransform([transforms.ExpTransform(), shift])
 
 
-@both(constraints.less_than)
 def to_below(constraint):
     mirror = transforms.AffineTransform(constraint.upper_bound, -1)
     return transforms.ComposeTransform([transforms.ExpTransform(), mirror])
 
 
-@both(constraints.interval, constraints.half_open_interval)
 def to_interval(constraint):
     low, high = constraint.lower_bound, constraint.upper_bound
     if isinstance(low, Number) and low == 0 and isinstance(high, Number) and high == 1:
@@ -99,47 +67,25 @@ def to_interval(constraint):
     return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])
 
 
-@biject_to.register(constraints.simplex)
-def biject_to_simplex(constraint):
-    return transforms.StickBreakingTransform()
+def register_in_both(to):
+    """Registers the constraints whose transforms are the same in both tables, but for those of their parts: by `to`."""
+    to.register(constraints.real, lambda c: transforms.identity_transform)
+    to.register(constraints.greater_than, to_above)
+    to.register(constraints.greater_than_eq, to_above)
+    to.register(constraints.less_than, to_below)
+    to.register(constraints.interval, to_interval)
+    to.register(constraints.half_open_interval, to_interval)
+    to.register(constraints.corr_cholesky, lambda c: transforms.CorrCholeskyTransform())
+    to.register(constraints.independent, lambda c: transforms.IndependentTransform(
+        to(c.base_constraint), c.reinterpreted_batch_ndims))
+    to.register(constraints.cat, lambda c: transforms.CatTransform([to(part) for part in c.cseq], c.dim, c.lengths))
+    to.register(constraints.stack, lambda c: transforms.StackTransform([to(part) for part in c.cseq], c.dim))
 
 
-@transform_to.register(constraints.simplex)
-def transform_to_simplex(constraint):
-    return transforms.SoftmaxTransform()
-
-
-@transform_to.register(constraints.lower_cholesky)
-def transform_to_lower_cholesky(constraint):
-    return transforms.LowerCholeskyTransform()
-
-
-@transform_to.register(constraints.positive_definite)
-@transform_to.register(constraints.positive_semidefinite)
-def transform_to_positive_definite(constraint):
-    return transforms.PositiveDefiniteTransform()
-
-
-@both(constraints.corr_cholesky)
-def to_corr_cholesky(constraint):
-    return transforms.CorrCholeskyTransform()
-
-
-@biject_to.register(constraints.cat)
-def biject_to_cat(constraint):
-    return transforms.CatTransform([biject_to(c) for c in constraint.cseq], constraint.dim, constraint.lengths)
-
-
-@transform_to.register(constraints.cat)
-def transform_to_cat(constraint):
-    return transforms.CatTransform([transform_to(c) for c in constraint.cseq], constraint.dim, constraint.lengths)
-
-
-@biject_to.register(constraints.stack)
-def biject_to_stack(constraint):
-    return transforms.StackTransform([biject_to(c) for c in constraint.cseq], constraint.dim)
-
-
-@transform_to.register(constraints.stack)
-def transform_to_stack(constraint):
-    return transforms.StackTransform([transform_to(c) for c in constraint.cseq], constraint.dim)
+register_in_both(biject_to)
+register_in_both(transform_to)
+biject_to.register(constraints.simplex, lambda c: transforms.StickBreakingTransform())
+transform_to.register(constraints.simplex, lambda c: transforms.SoftmaxTransform())
+transform_to.register(constraints.lower_cholesky, lambda c: transforms.LowerCholeskyTransform())
+transform_to.register(constraints.positive_definite, lambda c: transforms.PositiveDefiniteTransform())
+transform_to.register(constraints.positive_semidefinite, lambda c: transforms.PositiveDefiniteTransform())

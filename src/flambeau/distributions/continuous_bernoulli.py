@@ -2,7 +2,6 @@
 
 import math
 
-from .._modes import no_grad
 from .._size import Size
 from ..functions.like import ones_like, zeros_like
 from ..functions.pointwise import where
@@ -80,33 +79,23 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         return where(self._away_from_half(), formula, 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * x.pow(2)) * x)
 
     @property
-    def stddev(self):
-        return self.variance.sqrt()
-
-    @property
     def variance(self):
         p = self._safe_probs()
         formula = p * (p - 1.0) / (1.0 - 2.0 * p).pow(2) + 1.0 / ((-p).log1p() - p.log()).pow(2)
         x = (self.probs - 0.5).pow(2)
         return where(self._away_from_half(), formula, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
-    def sample(self, sample_shape=Size()):  # noqa: B008
-        with no_grad():
-            return self.rsample(sample_shape)
-
     def rsample(self, sample_shape=Size()):  # noqa: B008
         shape = self._extended_shape(sample_shape)
         return self.icdf(rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none") + self._cont_bern_log_norm()
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         p = self._safe_probs()
         formula = (p.pow(value) * (1.0 - p).pow(1.0 - value) + p - 1.0) / (2.0 * p - 1.0)
         inside = where(self._away_from_half(), formula, value)

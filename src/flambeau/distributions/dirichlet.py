@@ -58,8 +58,7 @@ class Dirichlet(ExponentialFamily):
         return _sample_dirichlet(self.concentration.expand(self._extended_shape(Size(sample_shape))))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         a = self.concentration
         return (a - 1.0).xlogy(value).sum(-1) + a.sum(-1).lgamma() - a.lgamma().sum(-1)
 

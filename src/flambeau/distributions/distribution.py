@@ -216,6 +216,11 @@ class Distribution:
         """Whether a parameter is lazy and has not been computed."""
         return name not in vars(self) and isinstance(getattr(type(self), name, None), lazy_property)
 
+    def _check_value(self, value):
+        """Raises if `value` is not a valid value, if this distribution validates its arguments."""
+        if self._validate_args:
+            self._validate_sample(value)
+
     def _validate_sample(self, value):
         """Raises if `value` is not a valid value of this distribution."""
         if not isinstance(value, Tensor):

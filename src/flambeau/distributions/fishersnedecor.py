@@ -67,8 +67,7 @@ class FisherSnedecor(Distribution):
         return (above / below.clamp(min=tiny)).clamp(min=tiny)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         norm = (half1 + half2).lgamma() - half1.lgamma() - half2.lgamma()
         density = half1 * ratio.log() + (half1 - 1) * value.log()

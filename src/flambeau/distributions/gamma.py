@@ -60,14 +60,12 @@ class Gamma(ExponentialFamily):
 
     def log_prob(self, value):
         value = as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         a, rate = self.concentration, self.rate
         return a.xlogy(rate) + (a - 1).xlogy(value) - rate * value - a.lgamma()
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return self.concentration.igamma(self.rate * value)
 
     def entropy(self):

@@ -74,16 +74,14 @@ class GeneralizedPareto(Distribution):
         return self.icdf(rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z, k = self._standardize(value), self._nonzero_concentration()
         exponent = where(self._is_exponential(), -z, -(1 / k + 1) * (k * z).log1p())
         return exponent - self.scale.log()
 
     def log_survival_function(self, value):
         """The logarithm of the probability of exceeding `value`."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z, k = self._standardize(value), self._nonzero_concentration()
         return where(self._is_exponential(), -z, -(k * z).log1p() / k)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._size import Size
 from . import constraints
+from ._parameters import attribute_of
 from .distribution import Distribution
 from .utils import sum_rightmost
 
@@ -31,6 +32,11 @@ class Independent(Distribution):
 
     arg_constraints: dict = {}
 
+    mean = attribute_of("base_dist", "mean", "The mean.")
+    mode = attribute_of("base_dist", "mode", "The mode.")
+    variance = attribute_of("base_dist", "variance", "The variance.")
+    has_rsample = attribute_of("base_dist", "has_rsample", "Whether samples have gradients.")
+
     def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None):
         batch_ndims = len(base_distribution.batch_shape)
         if reinterpreted_batch_ndims > batch_ndims:
@@ -48,10 +54,6 @@ class Independent(Distribution):
         return self._finish_expanded(new, batch_shape)
 
     @property
-    def has_rsample(self):
-        return self.base_dist.has_rsample
-
-    @property
     def has_enumerate_support(self):
         return self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support
 
@@ -59,18 +61,6 @@ class Independent(Distribution):
     def support(self):
         base = self.base_dist.support
         return constraints.independent(base, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else base
-
-    @property
-    def mean(self):
-        return self.base_dist.mean
-
-    @property
-    def mode(self):
-        return self.base_dist.mode
-
-    @property
-    def variance(self):
-        return self.base_dist.variance
 
     def sample(self, sample_shape=Size()):  # noqa: B008
         return self.base_dist.sample(sample_shape)

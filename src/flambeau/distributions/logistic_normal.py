@@ -1,6 +1,7 @@
 """The logistic-normal distribution."""
 
 from . import constraints
+from ._parameters import attribute_of
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import StickBreakingTransform
@@ -26,6 +27,9 @@ class LogisticNormal(TransformedDistribution):
     support = constraints.simplex
     has_rsample = True
 
+    loc = attribute_of("base_dist.base_dist", "loc", "The means of the normals.")
+    scale = attribute_of("base_dist.base_dist", "scale", "The standard deviations of the normals.")
+
     def __init__(self, loc, scale, validate_args=None):
         base = Normal(loc, scale, validate_args=validate_args)
         if not base.batch_shape:
@@ -34,13 +38,3 @@ class LogisticNormal(TransformedDistribution):
 
     def expand(self, batch_shape, _instance=None):
         return super().expand(batch_shape, self._get_checked_instance(LogisticNormal, _instance))
-
-    @property
-    def loc(self):
-        """The means of the normals."""
-        return self.base_dist.base_dist.loc
-
-    @property
-    def scale(self):
-        """The standard deviations of the normals."""
-        return self.base_dist.base_dist.scale

@@ -125,8 +125,7 @@ class LowRankMultivariateNormal(Symmetric, Distribution):
                 + self._unbroadcasted_cov_diag.sqrt() * of_diagonal)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         distance = lowrank_mahalanobis(self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag,
                                        value - self.loc, self._capacitance_tril)
         log_det = lowrank_log_det(self._unbroadcasted_cov_diag, self._capacitance_tril)

@@ -38,7 +38,6 @@ class MixtureSameFamily(Distribution):
     """
 
     arg_constraints: dict = {}
-    has_rsample = False
 
     def __init__(self, mixture_distribution, component_distribution, validate_args=None):
         self._mixture_distribution = mixture_distribution
@@ -112,8 +111,7 @@ class MixtureSameFamily(Distribution):
         return (self._component_distribution.cdf(x) * self._mixture_distribution.probs).sum(dim=-1)
 
     def log_prob(self, x):
-        if self._validate_args:
-            self._validate_sample(x)
+        self._check_value(x)
         log_prob = self._component_distribution.log_prob(self._pad(x))
         return (log_prob + self._mixture_distribution.logits.log_softmax(-1)).logsumexp(dim=-1)
 

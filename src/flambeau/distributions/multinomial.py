@@ -64,8 +64,7 @@ class Multinomial(CategoricalParameters, Distribution):
             return counts.scatter_add(-1, drawn, ones_like(drawn)).type_as(self.probs)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         log_ways = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
         logits = logits.masked_fill((value == 0) & (logits == -float("inf")), 0)  # 0 · -inf is 0

@@ -152,8 +152,7 @@ class MultivariateNormal(Symmetric, MatrixParameters, Distribution):
         return self.loc + batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         distance = batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         constant = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (constant + distance) - half_log_det(self._unbroadcasted_scale_tril)

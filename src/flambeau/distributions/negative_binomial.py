@@ -64,8 +64,7 @@ class NegativeBinomial(ProbsOrLogits, Distribution):
             return poisson(self._gamma.sample(sample_shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         n = self.total_count
         log_powers = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         log_ways = (n + value).lgamma() - (1.0 + value).lgamma() - n.lgamma()

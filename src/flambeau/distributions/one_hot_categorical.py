@@ -55,8 +55,7 @@ class OneHotCategorical(CategoricalParameters, Distribution):
             return one_hot(self._categorical.sample(sample_shape), self._event_shape[0]).to(self.probs)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return self._categorical.log_prob(value.max(-1)[1])
 
     def entropy(self):

@@ -46,8 +46,7 @@ class ExpRelaxedCategorical(CategoricalParameters, Distribution):
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         n = self._categorical._num_events
         logits, value = broadcast_all(self.logits, value)
         log_scale = full_like(self.temperature, float(n)).lgamma() + (n - 1) * self.temperature.log()

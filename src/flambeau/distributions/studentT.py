@@ -63,8 +63,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * (x * (z / self.df).rsqrt())
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         y = (value - self.loc) / self.scale
         norm = (self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi)
                 + (0.5 * self.df).lgamma() - (0.5 * (self.df + 1.0)).lgamma())

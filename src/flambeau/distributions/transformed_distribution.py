@@ -5,6 +5,7 @@ from __future__ import annotations
 from .._modes import no_grad
 from .._size import Size
 from . import constraints
+from ._parameters import attribute_of
 from .distribution import Distribution
 from .independent import Independent
 from .transforms import ComposeTransform, Transform
@@ -31,6 +32,7 @@ class TransformedDistribution(Distribution):
     """
 
     arg_constraints: dict = {}
+    has_rsample = attribute_of("base_dist", "has_rsample", "Whether samples have gradients.")
 
     def __init__(self, base_distribution, transforms, validate_args=None):
         self.transforms = [transforms] if isinstance(transforms, Transform) else transforms
@@ -71,10 +73,6 @@ class TransformedDistribution(Distribution):
         more = len(self.event_shape) - support.event_dim
         return constraints.independent(support, more) if more > 0 else support
 
-    @property
-    def has_rsample(self):
-        return self.base_dist.has_rsample
-
     def sample(self, sample_shape=Size()):  # noqa: B008
         with no_grad():
             return self._transform(self.base_dist.sample(sample_shape))
@@ -88,8 +86,7 @@ class TransformedDistribution(Distribution):
         return x
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         event_dim, log_prob = len(self.event_shape), 0.0
         for transform in reversed(self.transforms):
             x = transform.inv(value)

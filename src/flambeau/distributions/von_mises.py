@@ -72,8 +72,7 @@ class VonMises(Symmetric, Distribution):
             return angle.to(self.loc.dtype)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         kappa = self.concentration
         # i0(κ) is i0e(κ) exp(κ), which overflows
         return kappa * ((value - self.loc).cos() - 1) - math.log(2 * math.pi) - i0e(kappa).log()

@@ -123,8 +123,7 @@ class Wishart(MatrixParameters, ExponentialFamily):
         return factor @ factor.mT
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         nu, n = self.df, self._event_shape[-1]
         tril = self._unbroadcasted_scale_tril
         solved = value.cholesky_solve(tril)
