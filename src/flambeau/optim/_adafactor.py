@@ -7,12 +7,12 @@ from .._tensor import Tensor
 from ..functions.creation import zeros
 from ._checks import check_counts, check_lr_size
 from ._steps import advance, as_factor, is_nonzero, new_count, new_like, number_of, smaller
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["Adafactor"]
 
 
-class Adafactor(Optimizer):
+class Adafactor(GroupOptimizer):
     """Divides gradients by their running root mean square, which for matrices is estimated from row and column means.
 
     Args:
@@ -54,16 +54,13 @@ class Adafactor(Optimizer):
         return dict(step=new_count(), row_var=zeros(*lead, rows, 1, **settings),
                     col_var=zeros(*lead, 1, columns, **settings))
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            params, grads, steps = self._gather(group, "step")
-            if any([p.is_complex() for p in params]):
-                raise RuntimeError("Adafactor does not support complex parameters")
-            check_counts(steps)
-            for p, grad, count in zip(params, grads, advance(steps), strict=True):
-                update(p, -grad if group["maximize"] else grad, self.state[p], count, group)
+    def _step_group(self, group):
+        params, grads, steps = self._gather(group, "step")
+        if any([p.is_complex() for p in params]):
+            raise RuntimeError("Adafactor does not support complex parameters")
+        check_counts(steps)
+        for p, grad, count in zip(params, grads, advance(steps), strict=True):
+            update(p, -grad if group["maximize"] else grad, self.state[p], count, group)
 
 
 def update(p, grad, state, count, group):

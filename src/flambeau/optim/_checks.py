@@ -20,26 +20,27 @@ TENSOR_WITH_FOREACH = "{name} as a Tensor is not supported for capturable=False 
 STEPS_ARE_TENSORS = "API has changed, `state_steps` argument must contain a list of singleton tensors"
 
 
-def check_range(name, value, low=0.0, high=None):
-    """Raises ``Invalid name: value`` unless low <= value < high (high: optional)."""
-    if not (low <= value if high is None else low <= value < high):
+def check_settings(**settings):
+    """Raises for a negative setting, and for one of ``betas`` that is not below 1."""
+    for name, value in settings.items():
+        if name == "lr":
+            check_lr_size(value)
+            check_range("learning rate", value)
+        elif name == "betas":
+            for nr, beta in enumerate(value):
+                check_range(f"beta parameter at index {nr}", beta, high=1.0)
+        else:
+            check_range(f"{'epsilon' if name == 'eps' else name} value", value)
+
+
+def check_range(name, value, high=None):
+    if not (value >= 0.0 if high is None else 0.0 <= value < high):
         raise ValueError(f"Invalid {name}: {value}")
-
-
-def check_lr(lr):
-    """Raises unless lr is a non-negative number or one-element tensor."""
-    check_lr_size(lr)
-    check_range("learning rate", lr)
 
 
 def check_lr_size(lr):
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
-
-
-def check_betas(betas):
-    for nr, beta in enumerate(betas):
-        check_range(f"beta parameter at index {nr}", beta, high=1.0)
 
 
 def check_tensor_lr(lr, foreach, capturable):

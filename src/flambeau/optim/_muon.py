@@ -4,7 +4,7 @@ import math
 
 from ._checks import check_lr_size
 from ._steps import as_factor, is_nonzero, new_like, number_of
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["Muon"]
 
@@ -16,7 +16,7 @@ ADJUSTMENTS = {  # of the learning rate, depending on the shape
 MOST_STEPS = 100
 
 
-class Muon(Optimizer):
+class Muon(GroupOptimizer):
     """Steps along the orthogonalized momentum of a matrix, whose singular values are all close to one.
 
     Only for matrices; biases, embeddings and the like need another optimizer.
@@ -55,15 +55,12 @@ class Muon(Optimizer):
     def _new_state(self, p, group):
         return dict(momentum_buffer=new_like(p))
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            params, grads, buffers = self._gather(group, "momentum_buffer")
-            if any([p.is_complex() for p in params]):
-                raise RuntimeError("Muon does not support complex parameters")
-            for p, grad, buffer in zip(params, grads, buffers, strict=True):
-                update(p, grad, buffer, group)
+    def _step_group(self, group):
+        params, grads, buffers = self._gather(group, "momentum_buffer")
+        if any([p.is_complex() for p in params]):
+            raise RuntimeError("Muon does not support complex parameters")
+        for p, grad, buffer in zip(params, grads, buffers, strict=True):
+            update(p, grad, buffer, group)
 
 
 def update(p, grad, buffer, group):

@@ -1,13 +1,13 @@
 """Adadelta: step sizes adapted to those of earlier steps."""
 
-from ._checks import check_capturable, check_counts, check_lr, check_range
+from ._checks import check_capturable, check_counts, check_settings
 from ._steps import advance, apply, is_nonzero, new_count, new_like, numbers_of
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["Adadelta", "adadelta"]
 
 
-class Adadelta(Optimizer):
+class Adadelta(GroupOptimizer):
     """Scales the gradient by the ratio of two running averages, of earlier updates and of gradients.
 
     Args:
@@ -25,22 +25,18 @@ class Adadelta(Optimizer):
 
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False,
                  maximize=False, differentiable=False):
-        check_lr(lr)
+        check_settings(lr=lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-        check_range("epsilon value", eps)
-        check_range("weight_decay value", weight_decay)
+        check_settings(eps=eps, weight_decay=weight_decay)
         super().__init__(params, dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize,
                                       capturable=capturable, foreach=foreach, differentiable=differentiable))
 
     def _new_state(self, p, group):
         return dict(step=new_count(p if group["capturable"] else None), square_avg=new_like(p), acc_delta=new_like(p))
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            self._step_group(adadelta, group, "square_avg", "acc_delta", "step")
+    def _step_group(self, group):
+        self._run(adadelta, group, "square_avg", "acc_delta", "step")
 
 
 def adadelta(params, grads, square_avgs, acc_deltas, state_steps, capturable=False, foreach=None, differentiable=False,

@@ -1,14 +1,14 @@
 """Adagrad: gradients scaled by the accumulated squares of all past gradients."""
 
 from ..functions.creation import full_like
-from ._checks import check_counts, check_fused, check_lr, check_range
+from ._checks import check_counts, check_fused, check_settings
 from ._steps import advance, apply, is_nonzero, new_count, number_of, numbers_of, per_step, unscale
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["Adagrad", "adagrad"]
 
 
-class Adagrad(Optimizer):
+class Adagrad(GroupOptimizer):
     """Divides the gradient by the square root of the sum of the squares of all gradients so far.
 
     Args:
@@ -28,11 +28,8 @@ class Adagrad(Optimizer):
 
     def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10,
                  foreach=None, *, maximize=False, differentiable=False, fused=None):
-        check_lr(lr)
-        check_range("lr_decay value", lr_decay)
-        check_range("weight_decay value", weight_decay)
-        check_range("initial_accumulator_value value", initial_accumulator_value)
-        check_range("epsilon value", eps)
+        check_settings(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay,
+                       initial_accumulator_value=initial_accumulator_value, eps=eps)
         super().__init__(params, dict(
             lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
             initial_accumulator_value=initial_accumulator_value, foreach=foreach, maximize=maximize,
@@ -54,11 +51,8 @@ class Adagrad(Optimizer):
         for state in self.state.values():
             state["sum"].share_memory_()
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            self._step_group(adagrad, group, "sum", "step", grad_scale=self.grad_scale, found_inf=self.found_inf)
+    def _step_group(self, group):
+        self._run(adagrad, group, "sum", "step")
 
 
 def adagrad(params, grads, state_sums, state_steps, fused=None, grad_scale=None, found_inf=None, has_sparse_grad=False,

@@ -1,23 +1,14 @@
 """Adam: momentum, scaled by a running root mean square of the gradients."""
 
 from .._tensor import Tensor
-from ._checks import (
-    TENSOR_WITH_FOREACH,
-    check_betas,
-    check_capturable,
-    check_counts,
-    check_fused,
-    check_lr,
-    check_range,
-    check_tensor_lr,
-)
+from ._checks import TENSOR_WITH_FOREACH, check_capturable, check_counts, check_fused, check_settings, check_tensor_lr
 from ._steps import advance, apply, is_nonzero, new_count, new_like, numbers_of, per_step, unscale
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["Adam", "adam"]
 
 
-class Adam(Optimizer):
+class Adam(GroupOptimizer):
     """Divides a running average of the gradient by the square root of a running average of its square.
 
     Args:
@@ -51,10 +42,7 @@ class Adam(Optimizer):
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
                  maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
         check_tensor_lr(lr, foreach, capturable)
-        check_lr(lr)
-        check_range("epsilon value", eps)
-        check_betas(betas)
-        check_range("weight_decay value", weight_decay)
+        check_settings(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         check_tensor_betas(betas, foreach, capturable)
         super().__init__(params, dict(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach,
@@ -71,14 +59,9 @@ class Adam(Optimizer):
             state["max_exp_avg_sq"] = new_like(p)
         return state
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            beta1, beta2 = group["betas"]
-            largest = "max_exp_avg_sq" if group["amsgrad"] else None
-            self._step_group(adam, group, "exp_avg", "exp_avg_sq", largest, "step", beta1=beta1, beta2=beta2,
-                             grad_scale=self.grad_scale, found_inf=self.found_inf)
+    def _step_group(self, group):
+        largest = "max_exp_avg_sq" if group["amsgrad"] else None
+        self._run(adam, group, "exp_avg", "exp_avg_sq", largest, "step")
 
 
 def check_tensor_betas(betas, foreach, capturable):

@@ -1,13 +1,13 @@
 """Adamax: Adam with the infinity norm."""
 
-from ._checks import check_betas, check_capturable, check_counts, check_lr, check_range
+from ._checks import check_capturable, check_counts, check_settings
 from ._steps import advance, apply, is_nonzero, new_count, new_like, numbers_of, per_step
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["Adamax", "adamax"]
 
 
-class Adamax(Optimizer):
+class Adamax(GroupOptimizer):
     """Adam with an exponentially weighted infinity norm of the gradients in place of the second moment.
 
     Args:
@@ -25,22 +25,15 @@ class Adamax(Optimizer):
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
                  differentiable=False, capturable=False):
-        check_lr(lr)
-        check_range("epsilon value", eps)
-        check_betas(betas)
-        check_range("weight_decay value", weight_decay)
+        check_settings(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach,
                                       maximize=maximize, differentiable=differentiable, capturable=capturable))
 
     def _new_state(self, p, group):
         return dict(step=new_count(p if group["capturable"] else None), exp_avg=new_like(p), exp_inf=new_like(p))
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            beta1, beta2 = group["betas"]
-            self._step_group(adamax, group, "exp_avg", "exp_inf", "step", beta1=beta1, beta2=beta2)
+    def _step_group(self, group):
+        self._run(adamax, group, "exp_avg", "exp_inf", "step")
 
 
 def adamax(params, grads, exp_avgs, exp_infs, state_steps, foreach=None, maximize=False, differentiable=False,

@@ -1,14 +1,14 @@
 """Averaged stochastic gradient descent."""
 
 from ..functions.creation import full_like, ones_like
-from ._checks import check_capturable, check_counts, check_lr, check_range
+from ._checks import check_capturable, check_counts, check_settings
 from ._steps import advance, apply, is_nonzero, larger, new_count, new_like, number_of, numbers_of, put_number
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["ASGD", "asgd"]
 
 
-class ASGD(Optimizer):
+class ASGD(GroupOptimizer):
     """Gradient descent with decreasing step sizes, which also maintains an average of the parameters (``ax``).
 
     Args:
@@ -27,8 +27,7 @@ class ASGD(Optimizer):
 
     def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
                  differentiable=False, capturable=False):
-        check_lr(lr)
-        check_range("weight_decay value", weight_decay)
+        check_settings(lr=lr, weight_decay=weight_decay)
         super().__init__(params, dict(
             lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach, maximize=maximize,
             differentiable=differentiable, capturable=capturable,
@@ -38,11 +37,8 @@ class ASGD(Optimizer):
         step = new_count(p if group["capturable"] else None)
         return dict(step=step, eta=full_like(step, number_of(group["lr"])), mu=ones_like(step), ax=new_like(p))
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            self._step_group(asgd, group, "ax", "mu", "eta", "step")
+    def _step_group(self, group):
+        self._run(asgd, group, "ax", "mu", "eta", "step")
 
 
 def asgd(params, grads, axs, mus, etas, state_steps, foreach=None, maximize=False, differentiable=False,

@@ -3,7 +3,7 @@
 from .._modes import enable_grad, no_grad
 from ..functions.complex import view_as_real
 from ..functions.join import cat
-from ._checks import check_lr
+from ._checks import check_settings
 from ._line_search import Point, strong_wolfe
 from .optimizer import Optimizer
 
@@ -45,7 +45,7 @@ class LBFGS(Optimizer):
 
     def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9,
                  history_size=100, line_search_fn=None):
-        check_lr(lr)
+        check_settings(lr=lr)
         super().__init__(params, dict(
             lr=lr, max_iter=max_iter, max_eval=max_iter * 5 // 4 if max_eval is None else max_eval,
             tolerance_grad=tolerance_grad, tolerance_change=tolerance_change, history_size=history_size,

@@ -1,14 +1,14 @@
 """NAdam: Adam with Nesterov momentum."""
 
 from ..functions.creation import ones
-from ._checks import check_betas, check_capturable, check_counts, check_lr, check_range
+from ._checks import check_capturable, check_counts, check_settings
 from ._steps import advance, apply, is_nonzero, new_count, new_like, number_of, numbers_of, scale_number
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["NAdam", "nadam"]
 
 
-class NAdam(Optimizer):
+class NAdam(GroupOptimizer):
     """Adam with Nesterov momentum, with a momentum schedule.
 
     Args:
@@ -28,11 +28,7 @@ class NAdam(Optimizer):
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
                  decoupled_weight_decay=False, *, foreach=None, maximize=False, capturable=False, differentiable=False):
-        check_lr(lr)
-        check_range("epsilon value", eps)
-        check_betas(betas)
-        check_range("weight_decay value", weight_decay)
-        check_range("momentum_decay value", momentum_decay)
+        check_settings(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay, momentum_decay=momentum_decay)
         super().__init__(params, dict(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay,
             decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, foreach=foreach, capturable=capturable,
@@ -44,12 +40,8 @@ class NAdam(Optimizer):
         product = ones((), dtype=step.dtype, device=step.device)
         return dict(step=step, mu_product=product, exp_avg=new_like(p), exp_avg_sq=new_like(p))
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            beta1, beta2 = group["betas"]
-            self._step_group(nadam, group, "exp_avg", "exp_avg_sq", "mu_product", "step", beta1=beta1, beta2=beta2)
+    def _step_group(self, group):
+        self._run(nadam, group, "exp_avg", "exp_avg_sq", "mu_product", "step")
 
 
 def nadam(params, grads, exp_avgs, exp_avg_sqs, mu_products, state_steps, decoupled_weight_decay=False, foreach=None,

@@ -143,13 +143,16 @@ class Optimizer:
 
     # ---- what families ask
 
-    def _step_group(self, function, group, *names, **settings):
+    def _run(self, function, group, *names, **settings):
         """Calls the functional form of a step with a group's lists of tensors and those of its settings that it takes.
 
         `names` are the kinds of state in the order of its parameters, `settings` those that are not in the group.
         """
         lists = self._gather(group, *names)
-        function(*lists, **{name: group[name] for name in settings_of(function) if name in group}, **settings)
+        settings.update(group, grad_scale=self.grad_scale, found_inf=self.found_inf)
+        if "betas" in group:
+            settings["beta1"], settings["beta2"] = group["betas"]
+        function(*lists, **{name: settings[name] for name in settings_of(function) if name in settings})
 
     def _gather(self, group, *names):
         """The parameters of a group with gradients, the gradients, and a list for each kind of state; [] for None."""
@@ -279,6 +282,25 @@ class Optimizer:
         return _with_hooks(func)
 
 
+class GroupOptimizer(Optimizer):
+    """Base of optimizers that update one parameter group after another."""
+
+    def step(self, closure=None):
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
+            for group in self.param_groups:
+                self._step_group(group)
+        return loss
+
+    def _step_group(self, group):
+        """Updates the parameters of a group."""
+        raise NotImplementedError
+
+
 def _hook_step(cls):
     """Wraps the ``step`` of a class so that hooks run around it."""
     if not getattr(cls.step, "hooked", False):
@@ -312,23 +334,6 @@ def settings_of(function):
     """The names of a function's parameters with a default, and of the keyword-only ones."""
     names, _, keywords = parameters_of(function)
     return names[len(names) - len(function.__defaults__ or ()) :] + keywords
-
-
-def without_grad(step):
-    """Wraps a ``step`` in no_grad, unless the optimizer is ``differentiable``."""
-
-    @functools.wraps(step)
-    def wrapper(self, closure=None):
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
-            step(self)
-        return loss
-
-    del wrapper.__wrapped__  # so that its signature shows the closure
-    return wrapper
 
 
 def _as_state(p, key, value):

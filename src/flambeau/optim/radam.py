@@ -1,13 +1,13 @@
 """RAdam: rectified Adam."""
 
-from ._checks import check_betas, check_capturable, check_counts, check_lr, check_range
+from ._checks import check_capturable, check_counts, check_settings
 from ._steps import advance, apply, choose, is_nonzero, larger, new_count, new_like, numbers_of, per_step
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["RAdam", "radam"]
 
 
-class RAdam(Optimizer):
+class RAdam(GroupOptimizer):
     """Adam that uses plain momentum until its second-moment average is reliable.
 
     Args:
@@ -26,10 +26,7 @@ class RAdam(Optimizer):
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *,
                  foreach=None, maximize=False, capturable=False, differentiable=False):
-        check_lr(lr)
-        check_range("epsilon value", eps)
-        check_betas(betas)
-        check_range("weight_decay value", weight_decay)
+        check_settings(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         super().__init__(params, dict(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize, foreach=foreach,
             capturable=capturable, decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable,
@@ -38,12 +35,8 @@ class RAdam(Optimizer):
     def _new_state(self, p, group):
         return dict(step=new_count(p if group["capturable"] else None), exp_avg=new_like(p), exp_avg_sq=new_like(p))
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            beta1, beta2 = group["betas"]
-            self._step_group(radam, group, "exp_avg", "exp_avg_sq", "step", beta1=beta1, beta2=beta2)
+    def _step_group(self, group):
+        self._run(radam, group, "exp_avg", "exp_avg_sq", "step")
 
 
 def rectification(count, beta2, eps):

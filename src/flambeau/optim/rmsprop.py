@@ -1,13 +1,13 @@
 """RMSprop: gradients divided by their running root mean square."""
 
-from ._checks import check_capturable, check_counts, check_lr, check_range
+from ._checks import check_capturable, check_counts, check_settings
 from ._steps import advance, apply, is_nonzero, new_count, new_like, numbers_of
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["RMSprop", "rmsprop"]
 
 
-class RMSprop(Optimizer):
+class RMSprop(GroupOptimizer):
     """Divides the gradient by the square root of a running average of its square.
 
     Args:
@@ -27,11 +27,7 @@ class RMSprop(Optimizer):
 
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False,
                  capturable=False, foreach=None, maximize=False, differentiable=False):
-        check_lr(lr)
-        check_range("epsilon value", eps)
-        check_range("momentum value", momentum)
-        check_range("weight_decay value", weight_decay)
-        check_range("alpha value", alpha)
+        check_settings(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         super().__init__(params, dict(
             lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered, weight_decay=weight_decay,
             capturable=capturable, foreach=foreach, maximize=maximize, differentiable=differentiable,
@@ -45,13 +41,10 @@ class RMSprop(Optimizer):
             state["grad_avg"] = new_like(p)
         return state
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            grad_avg = "grad_avg" if group["centered"] else None
-            buffer = "momentum_buffer" if group["momentum"] > 0 else None
-            self._step_group(rmsprop, group, "square_avg", grad_avg, buffer, "step")
+    def _step_group(self, group):
+        grad_avg = "grad_avg" if group["centered"] else None
+        buffer = "momentum_buffer" if group["momentum"] > 0 else None
+        self._run(rmsprop, group, "square_avg", grad_avg, buffer, "step")
 
 
 def rmsprop(params, grads, square_avgs, grad_avgs, momentum_buffer_list, state_steps, foreach=None, maximize=False,

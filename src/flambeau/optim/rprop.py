@@ -1,14 +1,14 @@
 """Resilient backpropagation: steps by the sign of the gradient."""
 
 from ..functions.creation import full_like
-from ._checks import check_capturable, check_counts, check_lr
+from ._checks import check_capturable, check_counts, check_settings
 from ._steps import advance, apply, new_count, new_like, number_of
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["Rprop", "rprop"]
 
 
-class Rprop(Optimizer):
+class Rprop(GroupOptimizer):
     """Each element has its own step size, which grows while the sign of its gradient stays and shrinks when it flips.
 
     Args:
@@ -25,7 +25,7 @@ class Rprop(Optimizer):
 
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None,
                  maximize=False, differentiable=False):
-        check_lr(lr)
+        check_settings(lr=lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize,
@@ -36,14 +36,11 @@ class Rprop(Optimizer):
         size = full_like(p, complex(lr, lr) if p.is_complex() else lr)
         return dict(step=new_count(p if group["capturable"] else None), prev=new_like(p), step_size=size)
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            etaminus, etaplus = group["etas"]
-            smallest, largest = group["step_sizes"]
-            self._step_group(rprop, group, "prev", "step_size", "step", etaminus=etaminus, etaplus=etaplus,
-                             step_size_min=smallest, step_size_max=largest)
+    def _step_group(self, group):
+        etaminus, etaplus = group["etas"]
+        smallest, largest = group["step_sizes"]
+        self._run(rprop, group, "prev", "step_size", "step", etaminus=etaminus, etaplus=etaplus,
+                         step_size_min=smallest, step_size_max=largest)
 
 
 def rprop(params, grads, prevs, step_sizes, state_steps, foreach=None, capturable=False, maximize=False,

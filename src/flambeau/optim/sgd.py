@@ -3,12 +3,12 @@
 from ..engines._updates import descent
 from ._checks import check_fused, check_lr_size
 from ._steps import apply, is_nonzero, new_like, numbers_of, unscale
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["SGD", "sgd"]
 
 
-class SGD(Optimizer):
+class SGD(GroupOptimizer):
     """Gradient descent with optional momentum, Nesterov momentum and weight decay.
 
     Args:
@@ -51,19 +51,16 @@ class SGD(Optimizer):
         check_fused(fused, foreach, differentiable)
         self._step_supports_amp_scaling = bool(fused)
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            params, grads = self._gather(group)
-            has_momentum = group["momentum"] != 0
-            buffers = [self.state[p].get("momentum_buffer") for p in params] if has_momentum else [None] * len(params)
-            step(params, grads, buffers, group["differentiable"], self.grad_scale, self.found_inf,
-                 weight_decay=group["weight_decay"], momentum=group["momentum"], lr=group["lr"],
-                 dampening=group["dampening"], nesterov=group["nesterov"], maximize=group["maximize"])
-            if has_momentum:
-                for p, buffer in zip(params, buffers, strict=True):
-                    self.state[p]["momentum_buffer"] = buffer
+    def _step_group(self, group):
+        params, grads = self._gather(group)
+        has_momentum = group["momentum"] != 0
+        buffers = [self.state[p].get("momentum_buffer") for p in params] if has_momentum else [None] * len(params)
+        step(params, grads, buffers, group["differentiable"], self.grad_scale, self.found_inf,
+             weight_decay=group["weight_decay"], momentum=group["momentum"], lr=group["lr"],
+             dampening=group["dampening"], nesterov=group["nesterov"], maximize=group["maximize"])
+        if has_momentum:
+            for p, buffer in zip(params, buffers, strict=True):
+                self.state[p]["momentum_buffer"] = buffer
 
 
 def sgd(params, d_p_list, momentum_buffer_list, has_sparse_grad=False, foreach=None, fused=None, grad_scale=None,

@@ -1,13 +1,13 @@
 """Adam for sparse gradients."""
 
-from ._checks import check_betas, check_lr
+from ._checks import check_settings
 from ._steps import new_like, number_of
-from .optimizer import Optimizer, without_grad
+from .optimizer import GroupOptimizer
 
 __all__ = ["SparseAdam"]
 
 
-class SparseAdam(Optimizer):
+class SparseAdam(GroupOptimizer):
     """Lazy Adam: updates only the elements, and their averages, that occur in the gradient.
 
     Args:
@@ -22,12 +22,12 @@ class SparseAdam(Optimizer):
     _added = dict(maximize=False)
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False):
-        check_lr(lr)
+        check_settings(lr=lr)
         if lr == 0:
             raise ValueError(f"Invalid learning rate: {lr}")
         if not eps > 0.0:
             raise ValueError(f"Invalid epsilon value: {eps}")
-        check_betas(betas)
+        check_settings(betas=betas)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, maximize=maximize))
         sparse = [[i, j] for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])
                   if p.is_sparse]
@@ -37,17 +37,14 @@ class SparseAdam(Optimizer):
     def _new_state(self, p, group):
         return dict(step=0, exp_avg=new_like(p), exp_avg_sq=new_like(p))
 
-    @without_grad
-    def step(self):
-        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
-        for group in self.param_groups:
-            params, grads = self._gather(group)
-            if not all([g.is_sparse for g in grads]):
-                raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
-            for p, grad in zip(params, grads, strict=True):
-                state = self._state_of(p, group)
-                state["step"] += 1
-                update(p, -grad if group["maximize"] else grad, state, group)
+    def _step_group(self, group):
+        params, grads = self._gather(group)
+        if not all([g.is_sparse for g in grads]):
+            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        for p, grad in zip(params, grads, strict=True):
+            state = self._state_of(p, group)
+            state["step"] += 1
+            update(p, -grad if group["maximize"] else grad, state, group)
 
 
 def update(p, grad, state, group):

@@ -16,11 +16,6 @@ def set_momentum(group, momentum):
         group["momentum"] = momentum
 
 
-def check_has_momentum(optimizer):
-    if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-        raise ValueError(NO_MOMENTUM)
-
-
 def cosine(start, end, share):
     """Cosine interpolation between two values."""
     return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
@@ -101,7 +96,25 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_i = self.T_0 * self.T_mult**n
 
 
-class CyclicLR(LRScheduler):
+class _MomentumScheduler(LRScheduler):
+    """Base of schedulers that also move the momentum, or beta1."""
+
+    def _set_momenta(self, optimizer, base_momentum, max_momentum, last_epoch):
+        """The least and the largest momentum of each group; sets the latter, unless a run is resumed."""
+        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+            raise ValueError(NO_MOMENTUM)
+        self.use_beta1 = "betas" in optimizer.defaults
+        lowest = per_group("base_momentum", base_momentum, optimizer)
+        highest = per_group("max_momentum", max_momentum, optimizer)
+        if last_epoch == -1:
+            for low, high, group in zip(lowest, highest, optimizer.param_groups, strict=True):
+                set_momentum(group, high)
+                group["max_momentum"] = high
+                group["base_momentum"] = low
+        return lowest, highest
+
+
+class CyclicLR(_MomentumScheduler):
     """Cycles the learning rate between ``base_lr`` and ``max_lr``, stepping every batch.
 
     Args:
@@ -142,20 +155,10 @@ class CyclicLR(LRScheduler):
         self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._set_momenta(optimizer, base_momentum, max_momentum, last_epoch)
+            self.base_momentums, self.max_momentums = self._set_momenta(
+                optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
-
-    def _set_momenta(self, optimizer, base_momentum, max_momentum, last_epoch):
-        check_has_momentum(optimizer)
-        self.use_beta1 = "betas" in optimizer.defaults
-        self.base_momentums = per_group("base_momentum", base_momentum, optimizer)
-        self.max_momentums = per_group("max_momentum", max_momentum, optimizer)
-        if last_epoch == -1:
-            for low, high, group in zip(self.base_momentums, self.max_momentums, optimizer.param_groups, strict=True):
-                set_momentum(group, high)
-                group["max_momentum"] = high
-                group["base_momentum"] = low
 
     def scale_fn(self, x):
         """The amplitude at cycle or batch ``x``."""
@@ -194,7 +197,7 @@ class CyclicLR(LRScheduler):
         super().load_state_dict(state)
 
 
-class OneCycleLR(LRScheduler):
+class OneCycleLR(_MomentumScheduler):
     """The 1cycle policy: anneals the learning rate up to its maximum and then far below its initial value.
 
     Args:
@@ -232,17 +235,6 @@ class OneCycleLR(LRScheduler):
         if cycle_momentum:
             self._set_momenta(optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
-
-    def _set_momenta(self, optimizer, base_momentum, max_momentum, last_epoch):
-        check_has_momentum(optimizer)
-        self.use_beta1 = "betas" in optimizer.defaults
-        lowest = per_group("base_momentum", base_momentum, optimizer)
-        highest = per_group("max_momentum", max_momentum, optimizer)
-        if last_epoch == -1:
-            for low, high, group in zip(lowest, highest, optimizer.param_groups, strict=True):
-                set_momentum(group, high)
-                group["max_momentum"] = high
-                group["base_momentum"] = low
 
     def get_lr(self):
         """The learning rates at ``last_epoch``, one per group; also sets the momenta."""
