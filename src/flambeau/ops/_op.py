@@ -21,6 +21,7 @@ PyTorch's errors. The backward engine reduces gradients to the shape and dtype o
 from __future__ import annotations
 
 import functools
+import types
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from .._dtypes import BOOL_TYPE, FIRST_FLOAT, FIRST_HALF, FIRST_INTEGER, LAST_FL
 from .._fp_errors import call_without_fp_warnings, ignore_fp_errors, is_context_busy, run_in_fp_context
 from .._layout import elementwise_strides, is_contiguous
 from .._modes import in_use, modes
-from .._signatures import parameters_of
+from .._signatures import parameters_of, with_parameters
 from .._size import broadcasts
 from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
@@ -467,12 +468,25 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
     return declare((ViewOp if view else Op)(forward, name, opmath=opmath, **traits))
 
 
-def kernel_op(name, kernel=None, /, *, inputs, by_element=True, opmath=True, **traits):
-    """Declares an op whose forward is one kernel of the engine; pointwise with `by_element`."""
-    kernel = kernel or name
-    forward = eval(f"lambda k, {inputs}: k.{kernel}({inputs})")
-    by_element = by_element and "f" not in traits.get("refuses", "")
-    return declare(Op(forward, name, opmath=opmath, kernel=kernel, by_element=by_element, **traits))
+def kernel_op(name, kernel=None, /, *, inputs, settings="", by_element=None, **traits):
+    """Declares an op whose forward is one kernel of the engine, called with the inputs and then the settings.
+
+    A kernel that promotes its inputs and has no settings is pointwise, unless `by_element` is False.
+    """
+    kernel, inputs, settings = kernel or name, inputs.split(", "), settings.split(", ") if settings else []
+    code = kernel_call(len(inputs) + len(settings)).replace(co_names=(kernel,))
+    forward = types.FunctionType(with_parameters(code, ["k", *inputs], settings), {"__name__": __name__}, name)
+    if settings or traits.get("promote") is None:
+        return op(forward, name=name, **traits)
+    by_element = by_element is None and "f" not in traits.get("refuses", "")
+    return op(forward, name=name, kernel=kernel, by_element=by_element, **traits)
+
+
+@functools.cache
+def kernel_call(count):
+    """The code of a forward that calls a kernel with `count` arguments; as names, it takes those of an op."""
+    arguments = ", ".join([f"x{i}" for i in range(count)])
+    return eval(f"lambda k, {arguments}: k.kernel({arguments})").__code__
 
 
 def declare(spec):

@@ -31,57 +31,31 @@ def threshold_slope(g, x, threshold):
 
 threshold.vjp(x=threshold_slope)
 
-
-@op(node="ThresholdBackwardBackward0")
-def threshold_pull(k, g, x, *, threshold):
-    """g where x is above the threshold; NaNs pass the gradient."""
-    return k.threshold_pull(g, x, threshold)
-
-
+# g where x is above the threshold; NaNs pass the gradient.
+threshold_pull = kernel_op("threshold_pull", inputs="g, x", settings="threshold", node="ThresholdBackwardBackward0")
 threshold_pull.vjp(g=lambda h, x, threshold: threshold_pull(h, x, threshold=threshold))
 
-
-@op(opmath=True, refuses="bic", piecewise_linear=True)
-def hardshrink(k, x, *, lambd):
-    """Zero where |x| is at most `lambd`."""
-    return k.hardshrink(x, lambd)
-
-
+# Zero where |x| is at most `lambd`.
+hardshrink = kernel_op("hardshrink", inputs="x", settings="lambd", opmath=True, refuses="bic", piecewise_linear=True)
 hardshrink.vjp(x=lambda g, x, lambd: hardshrink_pull(g, x, lambd=lambd))
 
-
-@op(opmath=True, node="HardshrinkBackwardBackward0")
-def hardshrink_pull(k, g, x, *, lambd):
-    """g where |x| is above `lambd`."""
-    return k.hardshrink_pull(g, x, lambd)
-
-
+# g where |x| is above `lambd`.
+hardshrink_pull = kernel_op("hardshrink_pull", inputs="g, x", settings="lambd", opmath=True,
+                            node="HardshrinkBackwardBackward0")
 hardshrink_pull.vjp(g=lambda h, x, lambd: hardshrink_pull(h, x, lambd=lambd))
 
-
-@op(opmath=True, refuses="bic", piecewise_linear=True)
-def leaky_relu(k, x, *, negative_slope):
-    return k.leaky_relu(x, negative_slope)
-
-
+leaky_relu = kernel_op("leaky_relu", inputs="x", settings="negative_slope", opmath=True, refuses="bic",
+                       piecewise_linear=True)
 leaky_relu.vjp(x=lambda g, x, negative_slope: leaky_relu_pull(g, x, slope=negative_slope))
 
-
-@op(opmath=True, node="LeakyReluBackwardBackward0")
-def leaky_relu_pull(k, g, x, *, slope):
-    """g where x is above zero, `slope` times it elsewhere."""
-    return k.leaky_relu_pull(g, x, slope)
-
-
+# g where x is above zero, `slope` times it elsewhere.
+leaky_relu_pull = kernel_op("leaky_relu_pull", inputs="g, x", settings="slope", opmath=True,
+                            node="LeakyReluBackwardBackward0")
 leaky_relu_pull.vjp(g=lambda h, x, slope: leaky_relu_pull(h, x, slope=slope))
 
-
-@op(opmath=True, node="RreluWithNoiseBackward0", refuses="bic", piecewise_linear=True)
-def rrelu_eval(k, x, *, slope):
-    """The randomized leaky ReLU with its mean slope."""
-    return k.leaky_relu(x, slope)
-
-
+# The randomized leaky ReLU with its mean slope.
+rrelu_eval = kernel_op("rrelu_eval", "leaky_relu", inputs="x", settings="slope", opmath=True,
+                       node="RreluWithNoiseBackward0", refuses="bic", piecewise_linear=True)
 rrelu_eval.vjp(x=lambda g, x, slope: leaky_relu_pull(g, x, slope=slope))
 
 
@@ -100,20 +74,13 @@ def prelu(k, x, weight):
 
 prelu.vjp(x=lambda g, x, weight: where(x > 0, g, weight * g), weight=lambda g, x: keep(g * x, ~(x > 0)))
 
-
-@op(opmath=True, refuses="bic")
-def elu(k, x, *, alpha, scale, input_scale):
-    """scale * (x if x > 0 else alpha * (exp(input_scale * x) - 1))."""
-    return k.elu(x, alpha, scale, input_scale)
-
-
+# scale * (x if x > 0 else alpha * (exp(input_scale * x) - 1)).
+elu = kernel_op("elu", inputs="x", settings="alpha, scale, input_scale", opmath=True, refuses="bic")
 elu.vjp(x=lambda g, x, alpha, scale, input_scale: elu_pull(g, x, alpha=alpha, scale=scale, input_scale=input_scale))
 
-
-@op(opmath=True, node="EluBackwardBackward0")
-def elu_pull(k, g, x, *, alpha, scale, input_scale):
-    """g times the slope of ``elu`` at x."""
-    return k.elu_pull(g, x, alpha, scale, input_scale)
+# g times the slope of ``elu`` at x.
+elu_pull = kernel_op("elu_pull", inputs="g, x", settings="alpha, scale, input_scale", opmath=True,
+                     node="EluBackwardBackward0")
 
 
 def _elu_bend(h, g, x, alpha, scale, input_scale):
@@ -188,41 +155,23 @@ elu_pull_of_result.vjp(
 
 # ---- smooth ones, and those of layers
 
-
-@op(opmath=True, refuses="bic")
-def gelu(k, x):
-    """x times the normal CDF of x."""
-    return k.gelu(x)
-
-
+# x times the normal CDF of x.
+gelu = kernel_op("gelu", inputs="x", opmath=True, refuses="bic")
 gelu.vjp(x=lambda g, x: gelu_pull(g, x))
 
-
-@op(opmath=True, node="GeluBackwardBackward0")
-def gelu_pull(k, g, x):
-    """g times the derivative of ``gelu``: the CDF of x plus x times its density."""
-    return k.gelu_pull(g, x)
-
-
+# g times the derivative of ``gelu``: the CDF of x plus x times its density.
+gelu_pull = kernel_op("gelu_pull", inputs="g, x", opmath=True, node="GeluBackwardBackward0")
 gelu_pull.vjp(
     g=lambda h, x: gelu_pull(h, x),
     x=lambda h, g, x: h * g * ((2 - x * x) * exp(-0.5 * x * x) * _INV_SQRT_TAU),
 )
 
-
-@op(opmath=True, node="GeluBackward0", refuses="bic")
-def gelu_tanh(k, x):
-    """The tanh approximation of ``gelu``."""
-    return k.gelu_tanh(x)
-
-
+# The tanh approximation of ``gelu``.
+gelu_tanh = kernel_op("gelu_tanh", inputs="x", opmath=True, node="GeluBackward0", refuses="bic")
 gelu_tanh.vjp(x=lambda g, x: gelu_tanh_pull(g, x))
 
-
-@op(opmath=True, node="GeluBackwardBackward0")
-def gelu_tanh_pull(k, g, x):
-    """g times the slope of ``gelu_tanh`` at x."""
-    return k.gelu_tanh_pull(g, x)
+# g times the slope of ``gelu_tanh`` at x.
+gelu_tanh_pull = kernel_op("gelu_tanh_pull", inputs="g, x", opmath=True, node="GeluBackwardBackward0")
 
 
 def _gelu_tanh_bend(h, g, x):
@@ -233,19 +182,11 @@ def _gelu_tanh_bend(h, g, x):
 
 gelu_tanh_pull.vjp(g=lambda h, x: gelu_tanh_pull(h, x), x=_gelu_tanh_bend)
 
-
-@op(opmath=True, refuses="bi")
-def silu(k, x):
-    return k.silu(x)
-
-
+silu = kernel_op("silu", inputs="x", opmath=True, refuses="bi")
 silu.vjp(x=lambda g, x: silu_pull(g, x))
 
-
-@op(opmath=True, node="SiluBackwardBackward0")
-def silu_pull(k, g, x):
-    """g times the slope of ``silu`` at x."""
-    return k.silu_pull(g, x)
+# g times the slope of ``silu`` at x.
+silu_pull = kernel_op("silu_pull", inputs="g, x", opmath=True, node="SiluBackwardBackward0")
 
 
 def _silu_bend(h, g, x):
@@ -255,19 +196,11 @@ def _silu_bend(h, g, x):
 
 silu_pull.vjp(g=lambda h, x: silu_pull(h, x), x=_silu_bend)
 
-
-@op(opmath=True, refuses="bic")
-def mish(k, x):
-    return k.mish(x)
-
-
+mish = kernel_op("mish", inputs="x", opmath=True, refuses="bic")
 mish.vjp(x=lambda g, x: mish_pull(g, x))
 
-
-@op(opmath=True, node="MishBackwardBackward0")
-def mish_pull(k, g, x):
-    """g times the slope of ``mish`` at x."""
-    return k.mish_pull(g, x)
+# g times the slope of ``mish`` at x.
+mish_pull = kernel_op("mish_pull", inputs="g, x", opmath=True, node="MishBackwardBackward0")
 
 
 def _mish_bend(h, g, x):
@@ -277,72 +210,34 @@ def _mish_bend(h, g, x):
 
 mish_pull.vjp(g=lambda h, x: mish_pull(h, x), x=_mish_bend)
 
-
-@op(opmath=True, refuses="bic")
-def softplus(k, x, *, beta, threshold):
-    """log(1 + exp(beta x)) / beta, and x itself above the threshold."""
-    return k.softplus(x, beta, threshold)
-
-
+# log(1 + exp(beta x)) / beta, and x itself above the threshold.
+softplus = kernel_op("softplus", inputs="x", settings="beta, threshold", opmath=True, refuses="bic")
 softplus.vjp(x=lambda g, x, beta, threshold: where(x * beta > threshold, g, g * sigmoid(x * beta)))
 
-
-@op(opmath=True, refuses="bic", row_major=True)
-def log_sigmoid(k, x):
-    return k.log_sigmoid(x)
-
-
+log_sigmoid = kernel_op("log_sigmoid", inputs="x", opmath=True, refuses="bic", row_major=True)
 log_sigmoid.vjp(x=lambda g, x: g * sigmoid(-x))
 
-
-@op(opmath=True, refuses="c", piecewise_linear=True)
-def hardtanh(k, x, *, low, high):
-    return k.clip(x, low, high)
-
-
+hardtanh = kernel_op("hardtanh", "clip", inputs="x", settings="low, high", opmath=True, refuses="c",
+                     piecewise_linear=True)
 hardtanh.vjp(x=lambda g, x, low, high: hardtanh_pull(g, x, low=low, high=high))
 
-
-@op(opmath=True, node="HardtanhBackwardBackward0")
-def hardtanh_pull(k, g, x, *, low, high):
-    """g where x is between the bounds."""
-    return k.hardtanh_pull(g, x, low, high)
-
-
+# g where x is between the bounds.
+hardtanh_pull = kernel_op("hardtanh_pull", inputs="g, x", settings="low, high", opmath=True,
+                          node="HardtanhBackwardBackward0")
 hardtanh_pull.vjp(g=lambda h, x, low, high: hardtanh_pull(h, x, low=low, high=high))
 
-
-@op(opmath=True, refuses="bic", piecewise_linear=True)
-def hardsigmoid(k, x):
-    return k.hardsigmoid(x)
-
-
+hardsigmoid = kernel_op("hardsigmoid", inputs="x", opmath=True, refuses="bic", piecewise_linear=True)
 hardsigmoid.vjp(x=lambda g, x: hardsigmoid_pull(g, x))
 
-
-@op(opmath=True, node="HardsigmoidBackwardBackward0")
-def hardsigmoid_pull(k, g, x):
-    """A sixth of g where x is between -3 and 3."""
-    return k.hardsigmoid_pull(g, x)
-
-
+# A sixth of g where x is between -3 and 3.
+hardsigmoid_pull = kernel_op("hardsigmoid_pull", inputs="g, x", opmath=True, node="HardsigmoidBackwardBackward0")
 hardsigmoid_pull.vjp(g=lambda h, x: hardsigmoid_pull(h, x))
 
-
-@op(opmath=True, refuses="bic")
-def hardswish(k, x):
-    return k.hardswish(x)
-
-
+hardswish = kernel_op("hardswish", inputs="x", opmath=True, refuses="bic")
 hardswish.vjp(x=lambda g, x: hardswish_pull(g, x))
 
-
-@op(opmath=True, node="HardswishBackwardBackward0")
-def hardswish_pull(k, g, x):
-    """g times the slope of ``hardswish`` at x."""
-    return k.hardswish_pull(g, x)
-
-
+# g times the slope of ``hardswish`` at x.
+hardswish_pull = kernel_op("hardswish_pull", inputs="g, x", opmath=True, node="HardswishBackwardBackward0")
 hardswish_pull.vjp(g=lambda h, x: hardswish_pull(h, x), x=lambda h, g, x: keep(h * g / 3, (x > -3) & (x < 3)))
 
 

@@ -8,7 +8,7 @@ import math
 
 from .._tensor import Tensor
 from ..engines import engine_of
-from ._op import op
+from ._op import kernel_op, op
 from .join import all_pieces, stack
 from .matmul import mT, product
 from .shape import permute, reshape
@@ -61,10 +61,8 @@ def attention(k, query, key, value, mask, dropped, *, scale, causal):
     return k.matmul(weights if dropped is None else weights * dropped, value)
 
 
-@op
-def dropout_factors(k, key, *, shape):
-    """The dropout factors that an engine's kernel draws with a key."""
-    return k.dropout_factors(key, shape)
+# The dropout factors that an engine's kernel draws with a key.
+dropout_factors = kernel_op("dropout_factors", inputs="key", settings="shape")
 
 
 @attention.joint_vjp

@@ -3,16 +3,11 @@
 from .._modes import modes
 from .._tensor import Tensor, wrap
 from ..engines import engine_of, engine_on, is_traced, on_host
-from ._op import op
+from ._op import kernel_op, op
 from .shape import zeros_like
 
-
-@op(kernel_layout=True)
-def to_copy(k, x, *, dtype, format):
-    """The elements in a NumPy dtype and a memory format; the engine converts the gradient back."""
-    return k.copy_as(x, dtype, format)
-
-
+# The elements in a NumPy dtype and a memory format; the engine converts the gradient back.
+to_copy = kernel_op("to_copy", "copy_as", inputs="x", settings="dtype, format", kernel_layout=True)
 to_copy.vjp(x=lambda g: g)
 
 
@@ -72,12 +67,7 @@ def copy_in_layout(k, like, x):
 
 copy_in_layout.vjp(x=lambda g: g)
 
-
-@op
-def zero(k, x):
-    return k.zeros_like(x)
-
-
+zero = kernel_op("zero", "zeros_like", inputs="x")
 zero.vjp(x=lambda g: zeros_like(g))
 
 

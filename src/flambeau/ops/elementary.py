@@ -104,14 +104,8 @@ def ldexp(k, x, y):
 
 ldexp.vjp(x=lambda g, y: g * cj(exp2(y)), y=lambda g, out: g * cj(out * LN2))
 
-
-@op(refuses="bic", opmath=True)
-def frexp(k, x):
-    return k.frexp(x)
-
-
+frexp = kernel_op("frexp", inputs="x", refuses="bic", opmath=True)
 frexp.vjp(x=lambda g, out_1: ldexp(g[0], -out_1))
-
 
 # ---- exponentials and logarithms
 
@@ -249,10 +243,7 @@ def angle_slope(g, across, along):
     return g * keep(across / square, square != 0)
 
 
-
-@op(promote="float")
-def sinc(k, x):
-    return k.sinc(x)
+sinc = kernel_op("sinc", inputs="x", promote="float")
 
 
 def sinc_slope(g, x):

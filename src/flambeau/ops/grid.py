@@ -18,7 +18,7 @@ from .._device import preserve_format
 from .._dtypes import HALF
 from .._tensor import Tensor
 from ..engines import engine_of
-from ._op import op
+from ._op import kernel_op, op
 from .convert import to_copy
 from .join import stack
 from .pointwise import floor, round_
@@ -54,11 +54,8 @@ def spread_places(k, g, weights, index, *, size):
     return k.spread_places(g, index, weights, size)
 
 
-@op(node="GridSamplerBackward0", row_major=True)
-def dot_places(k, g, x, index):
-    """The products of g and the elements of x at the points, summed over the channels."""
-    return k.dot_places(g, x, index)
-
+# The products of g and the elements of x at the points, summed over the channels.
+dot_places = kernel_op("dot_places", inputs="g, x, index", node="GridSamplerBackward0", row_major=True)
 
 sum_places.vjp(
     x=lambda g, weights, index, x_shape: spread_places(g, weights, index, size=x_shape[2]),

@@ -4,7 +4,7 @@ Those that modify ``x`` have a setting ``into``: with it, the kernel writes into
 Their gradients do not need the elements of x, so no copy is necessary.
 """
 
-from ._op import op
+from ._op import kernel_op, op
 from .shape import reshape, zeros_like
 
 # ---- index tensors: integers that broadcast together, or one mask
@@ -118,12 +118,7 @@ index_fill.vjp(
 
 # ---- the flat order of the elements
 
-
-@op(row_major=True)
-def take(k, x, index):
-    return k.take_flat(x, index)
-
-
+take = kernel_op("take", "take_flat", inputs="x, index", row_major=True)
 take.vjp(x=lambda g, index, x_shape: untake(g, index, shape=x_shape))
 
 
@@ -169,12 +164,7 @@ def masked_keep(k, x, mask):
 
 masked_keep.vjp(x=lambda g, mask: masked_keep(g, mask))
 
-
-@op
-def masked_select(k, x, mask):
-    return k.masked_select(x, mask)
-
-
+masked_select = kernel_op("masked_select", inputs="x, mask")
 masked_select.vjp(x=lambda g, mask, x_shape: masked_select_pull(g, mask, shape=x_shape))
 
 
@@ -186,13 +176,8 @@ def masked_select_pull(k, g, mask, *, shape):
 
 masked_select_pull.vjp(g=lambda g, mask, g_shape: masked_pack(g, mask, shape=g_shape))
 
-
-@op(node="MaskedSelectBackward0")
-def masked_pack(k, g, mask, *, shape):
-    """The elements of g where the mask is set, in order, and zeros up to `shape`."""
-    return k.masked_pack(g, mask, shape)
-
-
+# The elements of g where the mask is set, in order, and zeros up to `shape`.
+masked_pack = kernel_op("masked_pack", inputs="g, mask", settings="shape", node="MaskedSelectBackward0")
 masked_pack.vjp(g=lambda g, mask, g_shape: masked_select_pull(g, mask, shape=g_shape))
 
 
@@ -209,16 +194,8 @@ masked_scatter.vjp(
 
 # ---- positions
 
+# The indices of the nonzero elements, one row each.
+nonzero = kernel_op("nonzero", "argwhere", inputs="x")
 
-@op
-def nonzero(k, x):
-    """The indices of the nonzero elements, one row each."""
-    return k.argwhere(x)
-
-
-@op(row_major=True)
-def fill_diagonal(k, x, *, value, wrap):
-    return k.filled_diagonal(x, value, wrap)
-
-
+fill_diagonal = kernel_op("fill_diagonal", "filled_diagonal", inputs="x", settings="value, wrap", row_major=True)
 fill_diagonal.vjp(x=lambda g, wrap: fill_diagonal(g, value=0, wrap=wrap))

@@ -4,7 +4,7 @@ The gradients are the classical ones (Giles 2008; Townsend 2016; Golub and Perey
 gradient of a real loss is conjugated: ``mH`` where the real formula has a transpose.
 """
 
-from ._op import op
+from ._op import kernel_op, op
 from .join import cat
 from .matmul import column, mH, mT, product, row
 from .move import tril, triu
@@ -61,13 +61,8 @@ def gaps(values):
 
 # ---- inverses and determinants
 
-
-@op(name="linalg_inv_ex", row_major=True)
-def inv_ex(k, A):
-    """(inverse, info); a singular matrix has a positive info and an inverse of NaNs."""
-    return k.inv_ex(A)
-
-
+# (inverse, info); a singular matrix has a positive info and an inverse of NaNs.
+inv_ex = kernel_op("linalg_inv_ex", "inv_ex", inputs="A", row_major=True)
 inv_ex.vjp(A=lambda g, out_0: -product(mH(out_0), product(g[0], mH(out_0))))
 
 
@@ -75,10 +70,8 @@ def inverse(A):
     return inv_ex(A)[0]
 
 
-@op(name="linalg_solve_ex", row_major=True)
-def solve_ex(k, A, B, *, left):
-    """(X, info) with ``A @ X = B``, or ``X @ A = B`` where not left."""
-    return k.solve_ex(A, B, left)
+# (X, info) with ``A @ X = B``, or ``X @ A = B`` where not left.
+solve_ex = kernel_op("linalg_solve_ex", "solve_ex", inputs="A, B", settings="left", row_major=True)
 
 
 @solve_ex.joint_vjp
@@ -90,11 +83,7 @@ def _(g, A, out_0, left, needs):
     return -(product(B_grad, mH(X)) if left else product(mH(X), B_grad)), B_grad
 
 
-@op(name="linalg_det")
-def det(k, A):
-    return k.det(A)
-
-
+det = kernel_op("linalg_det", "det", inputs="A")
 det.vjp(A=lambda g, A: scalar(g) * cj(cofactor(A)))
 
 
@@ -117,9 +106,7 @@ def _(g, A, out):
     return (along * adjoint - product(product(adjoint, mT(g)), cj(out)),)
 
 
-@op(name="linalg_slogdet")
-def slogdet(k, A):
-    return k.slogdet(A)
+slogdet = kernel_op("linalg_slogdet", "slogdet", inputs="A")
 
 
 @slogdet.joint_vjp
@@ -185,10 +172,8 @@ def _(g, A, B, rtol, out_0, residuals):
 
 # ---- triangles
 
-
-@op(name="linalg_solve_triangular")
-def solve_triangular(k, A, B, *, upper, left, unitriangular):
-    return k.solve_triangular(A, B, upper, left, unitriangular)
+solve_triangular = kernel_op("linalg_solve_triangular", "solve_triangular", inputs="A, B",
+                             settings="upper, left, unitriangular")
 
 
 @solve_triangular.joint_vjp
@@ -204,9 +189,7 @@ def from_triangle(L, B, *, upper=False, left=True, unitriangular=False):
     return solve_triangular(L, B, upper=upper, left=left, unitriangular=unitriangular)
 
 
-@op(name="linalg_cholesky_ex", row_major=True)
-def cholesky_ex(k, A, *, upper):
-    return k.cholesky_ex(A, upper)
+cholesky_ex = kernel_op("linalg_cholesky_ex", "cholesky_ex", inputs="A", settings="upper", row_major=True)
 
 
 @cholesky_ex.joint_vjp
@@ -246,15 +229,10 @@ def _(g, L, out, upper):
     return (-(product(L, both) if upper else product(both, L)),)
 
 
-@op(name="linalg_lu_factor_ex")
-def lu_factor_ex(k, A):
-    """(LU, pivots, info)."""
-    return k.lu_factor(A)
+# (LU, pivots, info).
+lu_factor_ex = kernel_op("linalg_lu_factor_ex", "lu_factor", inputs="A")
 
-
-@op
-def permutation_matrix(k, pivots, *, size, dtype):
-    return k.permutation_matrix(pivots, size, dtype)
+permutation_matrix = kernel_op("permutation_matrix", inputs="pivots", settings="size, dtype")
 
 
 @lu_factor_ex.joint_vjp
@@ -299,12 +277,7 @@ def beside(x, k):
     return basic_index(x, key=(Ellipsis, slice(k, None)))
 
 
-@op(name="linalg_ldl_factor_ex", row_major=True)
-def ldl_factor_ex(k, A, *, hermitian):
-    """(LD, pivots, info); not differentiable, as in PyTorch."""
-    return k.ldl_factor(A, hermitian)
+# (LD, pivots, info); not differentiable, as in PyTorch.
+ldl_factor_ex = kernel_op("linalg_ldl_factor_ex", "ldl_factor", inputs="A", settings="hermitian", row_major=True)
 
-
-@op(name="linalg_ldl_solve", row_major=True)
-def ldl_solve(k, LD, pivots, B, *, hermitian):
-    return k.ldl_solve(LD, pivots, B, hermitian)
+ldl_solve = kernel_op("linalg_ldl_solve", "ldl_solve", inputs="LD, pivots, B", settings="hermitian", row_major=True)

@@ -4,7 +4,7 @@ import math
 
 from .._tensor import Tensor
 from ..engines import engine_of
-from ._op import op
+from ._op import kernel_op, op
 from .activation import hardtanh_pull, softplus
 from .elementary import log, sigmoid
 from .pointwise import at_least_float32, clamp_numbers, keep
@@ -46,13 +46,9 @@ smooth_l1_loss.vjp(
     y=lambda g, x, y, reduction, beta: smooth_l1_slope(y, x, beta=beta) * share(g, x.shape, reduction),
 )
 
-
-@op(node="SmoothL1LossBackwardBackward0", promote="common")
-def smooth_l1_slope(k, x, y, *, beta):
-    """The slope of the loss in x."""
-    return k.smooth_l1_slope(x, y, beta)
-
-
+# The slope of the loss in x.
+smooth_l1_slope = kernel_op("smooth_l1_slope", inputs="x, y", settings="beta", node="SmoothL1LossBackwardBackward0",
+                            promote="common")
 smooth_l1_slope.vjp(
     x=lambda h, x, y, beta: hardtanh_pull(h / beta, x - y, low=-beta, high=beta),
     y=lambda h, x, y, beta: hardtanh_pull(-h / beta, x - y, low=-beta, high=beta),
@@ -69,21 +65,15 @@ huber_loss.vjp(
     y=lambda g, x, y, reduction, delta: huber_slope(y, x, delta=delta) * share(g, x.shape, reduction),
 )
 
-
-@op(node="HuberLossBackwardBackward0", promote="common")
-def huber_slope(k, x, y, *, delta):
-    """The slope of the loss in x."""
-    return k.huber_slope(x, y, delta)
-
-
+# The slope of the loss in x.
+huber_slope = kernel_op("huber_slope", inputs="x, y", settings="delta", node="HuberLossBackwardBackward0",
+                        promote="common")
 huber_slope.vjp(
     x=lambda h, x, y, delta: hardtanh_pull(h, x - y, low=-delta, high=delta),
     y=lambda h, x, y, delta: hardtanh_pull(-h, x - y, low=-delta, high=delta),
 )
 
-
 # ---- two classes
-
 
 LOWEST_LOG = -100  # replaces the logarithm of zero, to keep the loss and its gradient finite
 

@@ -1,6 +1,6 @@
 """Losses of classes with a margin."""
 
-from ._op import op
+from ._op import kernel_op, op
 from .elementary import sigmoid
 from .loss import reduce_loss, share
 from .reduce import place, sum_
@@ -62,10 +62,9 @@ def second_slopes(g, x, target, weight, p, margin):
     return g - place(own, reshape(target, shape=(-1, 1)), axis=1, shape=tuple(x.shape))
 
 
-@op(opmath="first", piecewise_linear=True)
-def multilabel_margin_loss(k, x, target):
-    """For each row of x the loss, and its derivative by each element: it is linear in pieces."""
-    return k.multilabel_margin(x, target)
+# For each row of x the loss, and its derivative by each element: it is linear in pieces.
+multilabel_margin_loss = kernel_op("multilabel_margin_loss", "multilabel_margin", inputs="x, target", opmath="first",
+                                   piecewise_linear=True)
 
 
 @multilabel_margin_loss.joint_vjp

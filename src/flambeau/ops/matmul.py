@@ -133,25 +133,16 @@ mv.vjp(
 )
 mv.presents(UnsafeViewBackward0=lambda x, y: reshape(mv(row_view(x), y), shape=x.shape[:-1]))
 
-
-@op(node="SqueezeBackward4", promote="common", opmath=False)
-def vecmat(k, x, y):
-    """A vector times a matrix."""
-    return k.matmul(x, y)
-
-
+# A vector times a matrix.
+vecmat = kernel_op("vecmat", "matmul", inputs="x, y", node="SqueezeBackward4", promote="common", opmath=False,
+                   by_element=False)
 vecmat.vjp(
     x=lambda g, y: reshape(product(row(g), mH(y)), shape=(y.shape[-2],)),
     y=lambda g, x: column(cj(x)) * g,
 )
 vecmat.presents(SqueezeBackward4=lambda x, y: squeeze(mm(unsqueeze(x, axis=0), y), axis=(0,), node="SqueezeBackward4"))
 
-
-@op(promote="common", opmath=False)
-def dot(k, x, y):
-    return k.matmul(x, y)
-
-
+dot = kernel_op("dot", "matmul", inputs="x, y", promote="common", opmath=False, by_element=False)
 dot.vjp(x=lambda g, y: g * cj(y), y=lambda g, x: g * cj(x))
 
 
@@ -236,10 +227,9 @@ def linear_node(x, bias):
     return "ViewBackward0" if engine_of(x).is_contiguous(x) else "AddBackward0"
 
 
-@op(node=linear_node, opmath=True, check=check_linear, row_major=True, product=True)
-def linear(k, x, weight, bias):
-    """``x @ weight.T + bias`` over the last dimension of x, which has at least two; bias may be None."""
-    return k.linear(x, weight, bias)
+# ``x @ weight.T + bias`` over the last dimension of x, which has at least two; bias may be None.
+linear = kernel_op("linear", inputs="x, weight, bias", node=linear_node, opmath=True, check=check_linear,
+                   row_major=True, product=True)
 
 
 @linear.joint_vjp

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..engines._views import replay
-from ._op import op
+from ._op import kernel_op, op
 from .reduce import sum_
 from .shape import embed_diagonal, expand, put, reshape, zeros_like
 
@@ -15,12 +15,7 @@ def flip(k, x, *, axes):
 
 flip.vjp(x=lambda g, axes: flip(g, axes=axes))
 
-
-@op(row_major=True)
-def roll(k, x, *, shifts, axes):
-    return k.roll(x, shifts, axes)
-
-
+roll = kernel_op("roll", inputs="x", settings="shifts, axes", row_major=True)
 roll.vjp(
     x=lambda g, shifts, axes:
         roll(g, shifts=tuple(-s for s in shifts) if isinstance(shifts, tuple) else -shifts, axes=axes)
@@ -34,11 +29,8 @@ def rot90(k, x, *, times, axes):
 
 rot90.vjp(x=lambda g, times, axes: rot90(g, times=-times, axes=axes))
 
-
-@op(row_major=True)
-def repeat(k, x, *, counts):
-    """x repeated `counts` times along each dimension; counts may be longer than x's shape."""
-    return k.tile(x, counts)
+# x repeated `counts` times along each dimension; counts may be longer than x's shape.
+repeat = kernel_op("repeat", "tile", inputs="x", settings="counts", row_major=True)
 
 
 @op(name="sum_repeats", opmath=True, row_major=True)
@@ -52,32 +44,17 @@ def sum_repeats(k, g, *, counts, shape):
 repeat.vjp(x=lambda g, counts, x_shape: reshape(sum_repeats(g, counts=counts, shape=x_shape), shape=x_shape))
 sum_repeats.vjp(g=lambda g, counts: repeat(g, counts=counts))
 
-
-@op(node="ViewBackward0")
-def repeat_interleave(k, x, *, count, axis):
-    """Repeats each slice along `axis` `count` times."""
-    return k.repeat(x, count, axis)
-
-
+# Repeats each slice along `axis` `count` times.
+repeat_interleave = kernel_op("repeat_interleave", "repeat", inputs="x", settings="count, axis", node="ViewBackward0")
 repeat_interleave.vjp(
     x=lambda g, x_shape, count, axis:
         sum_(reshape(g, shape=(*x_shape[: axis + 1], count, *x_shape[axis + 1:])), axis=axis + 1, keepdims=False)
 )
 
-
-@op(row_major=True)
-def tril(k, x, *, diagonal):
-    return k.tril(x, diagonal)
-
-
+tril = kernel_op("tril", inputs="x", settings="diagonal", row_major=True)
 tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
 
-
-@op(row_major=True)
-def triu(k, x, *, diagonal):
-    return k.triu(x, diagonal)
-
-
+triu = kernel_op("triu", inputs="x", settings="diagonal", row_major=True)
 triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
 
 

@@ -105,12 +105,7 @@ def imag(k, x):
 
 imag.vjp(x=lambda g: g * 1j)
 
-
-@op(name="complex")
-def complex_(k, re, im):
-    return k.to_complex(re, im)
-
-
+complex_ = kernel_op("complex", "to_complex", inputs="re, im")
 complex_.vjp(re=lambda g: real(g), im=lambda g: imag(g))
 
 
@@ -137,21 +132,11 @@ angle.vjp(x=lambda g, x: keep(g * 1j * x / (abs_(x) * abs_(x)), x != 0) if is_co
 
 # ---- choice
 
-
-@op(name="keep", node="MaskedFillBackward0")
-def keep(k, x, mask):
-    """x where the mask holds, zero elsewhere even for infinities: the gradient of most piecewise functions."""
-    return k.keep(x, mask)
-
-
+# x where the mask holds, zero elsewhere even for infinities: the gradient of most piecewise functions.
+keep = kernel_op("keep", inputs="x, mask", node="MaskedFillBackward0")
 keep.vjp(x=lambda g, mask: keep(g, mask))
 
-
-@op
-def where(k, condition, x, y):
-    return k.where(condition, x, y)
-
-
+where = kernel_op("where", inputs="condition, x, y")
 where.vjp(x=lambda g, condition: keep(g, condition), y=lambda g, condition: keep(g, ~condition))
 
 
@@ -373,12 +358,7 @@ signbit = kernel_op("signbit", inputs="x", promote="common", refuses="c")
 copysign = kernel_op("copysign", inputs="x, y", promote="float", refuses="c", scalar_node="CopysignBackward1")
 copysign.vjp(x=lambda g, x, out: g * keep(out / x, x != 0), y=flat)
 
-
-@op(promote="common", opmath=False, refuses="bic")
-def nextafter(k, x, y):
-    return k.nextafter(x, y)
-
-
+nextafter = kernel_op("nextafter", inputs="x, y", promote="common", opmath=False, refuses="bic")
 nextafter.vjp(x=lambda g, x, y: keep(g, x != y), y=flat)
 
 gcd = kernel_op("gcd", inputs="x, y", promote="common", refuses="bfc")

@@ -170,12 +170,7 @@ shift.vjp(x=lambda g, axis, by: shift(g, axis=axis, by=-by, fill=0))
 
 # ---- moments
 
-
-@op(opmath=True, row_major=True)
-def var(k, x, *, axis, keepdims, correction):
-    return k.variance(x, axis, keepdims, correction)
-
-
+var = kernel_op("var", "variance", inputs="x", settings="axis, keepdims, correction", opmath=True, row_major=True)
 var.vjp(x=lambda g, x, axis, correction: var_pull(g, x, axis, correction))
 
 
@@ -188,11 +183,7 @@ def var_pull(g, x, axis, correction):
     return keep_dims(g * (2 / freedom), shape, axis) * away
 
 
-@op(opmath=True, row_major=True)
-def std(k, x, *, axis, keepdims, correction):
-    return k.deviation(x, axis, keepdims, correction)
-
-
+std = kernel_op("std", "deviation", inputs="x", settings="axis, keepdims, correction", opmath=True, row_major=True)
 std.vjp(x=lambda g, x, out, axis, correction: var_pull(over(g, out * 2), x, axis, correction))
 
 
@@ -322,10 +313,6 @@ def min_dim(k, x, *, axis, keepdims):
     return k.min(x, axis=axis, keepdims=keepdims), k.argmin(x, axis=axis, keepdims=keepdims)
 
 
-@op(node="ScatterBackward0")
-def place(k, g, index, *, axis, shape):
-    """Zeros of `shape` with g at `index` along an axis, where no index comes twice."""
-    return k.put_along(g, index, axis, shape)
-
-
+# Zeros of `shape` with g at `index` along an axis, where no index comes twice.
+place = kernel_op("place", "put_along", inputs="g, index", settings="axis, shape", node="ScatterBackward0")
 place.vjp(g=lambda g, index, axis: gather(g, index, axis=axis))

@@ -6,7 +6,7 @@ from .._layout import is_contiguous, view_strides
 from .._tensor import Tensor
 from ..engines import engine_of
 from ..engines._views import is_index_array, replay
-from ._op import op
+from ._op import kernel_op, op
 
 # ---- x with a value in the place of a view of it
 
@@ -46,18 +46,10 @@ def cast(k, x, *, dtype):
 
 cast.vjp(x=lambda g: g)
 
-
-@op(kernel_layout=True)
-def clone(k, x):
-    return k.copy(x)
-
-
+clone = kernel_op("clone", "copy", inputs="x", kernel_layout=True)
 clone.vjp(x=lambda g: g)
 
-
-@op
-def zeros_like(k, x):
-    return k.zeros_like(x)
+zeros_like = kernel_op("zeros_like", inputs="x")
 
 
 @op
@@ -68,39 +60,19 @@ def piecewise_constant(k, g, x):
 
 piecewise_constant.vjp(g=lambda g: g, x=lambda g: zeros_like(g))
 
-
-@op(view=True, put=_reshape_back)
-def view(k, x, *, shape):
-    return k.reshape_view(x, shape)
-
-
+view = kernel_op("view", "reshape_view", inputs="x", settings="shape", view=True, put=_reshape_back)
 view.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
-
-@op(node="UnsafeViewBackward0")
-def reshape(k, x, *, shape):
-    """Always a new tensor: the public ``reshape`` views where it can."""
-    return k.reshape(x, shape)
-
-
+# Always a new tensor: the public ``reshape`` views where it can.
+reshape = kernel_op("reshape", inputs="x", settings="shape", node="UnsafeViewBackward0")
 reshape.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
-
-@op(view=True, put=_reshape_back)
-def reshape_alias(k, x, *, shape):
-    """``view``, of memory that is not contiguous but can be seen in that shape."""
-    return k.reshape_view(x, shape)
-
-
+# ``view``, of memory that is not contiguous but can be seen in that shape.
+reshape_alias = kernel_op("reshape_alias", "reshape_view", inputs="x", settings="shape", view=True, put=_reshape_back)
 reshape_alias.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
-
-@op(node="UnsafeViewBackward0")
-def reshape_copy(k, x, *, shape):
-    """``reshape``, of memory that cannot be seen in that shape."""
-    return k.reshape(x, shape)
-
-
+# ``reshape``, of memory that cannot be seen in that shape.
+reshape_copy = kernel_op("reshape_copy", "reshape", inputs="x", settings="shape", node="UnsafeViewBackward0")
 reshape_copy.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 reshape_copy.presents(UnsafeViewBackward0=lambda x, shape: reshape(clone(x), shape=shape))
 
@@ -124,11 +96,7 @@ def reshape_shared(x, shape):
     return view_or_copy(x, shape) if isinstance(x, Tensor) else reshape(x, shape=shape)
 
 
-@op(view=True)
-def expand(k, x, *, shape):
-    return k.broadcast_to(x, shape)
-
-
+expand = kernel_op("expand", "broadcast_to", inputs="x", settings="shape", view=True)
 expand.vjp(x=lambda g, x_shape: g if x_shape else sum_of_all(g))  # the engine sums what was broadcast to more
 
 
@@ -171,12 +139,7 @@ def t(k, x):
 
 t.vjp(x=lambda g: t(g))
 
-
-@op(view=True, put=_reshape_back)
-def unsqueeze(k, x, *, axis):
-    return k.expand_dims(x, axis)
-
-
+unsqueeze = kernel_op("unsqueeze", "expand_dims", inputs="x", settings="axis", view=True, put=_reshape_back)
 unsqueeze.vjp(x=lambda g, axis: squeeze(g, axis=(axis,)))
 
 
@@ -258,12 +221,8 @@ def part(axis, start, stop, step=1):
     return (slice(None),) * axis + (slice(start, stop, step),)
 
 
-@op(view=True)
-def diagonal(k, x, *, offset, axis1, axis2):
-    """The diagonal as the last dimension."""
-    return k.diagonal(x, offset, axis1, axis2)
-
-
+# The diagonal as the last dimension.
+diagonal = kernel_op("diagonal", inputs="x", settings="offset, axis1, axis2", view=True)
 diagonal.vjp(
     x=lambda g, x_shape, offset, axis1, axis2:
         embed_diagonal(g, shape=x_shape, offset=offset, axis1=axis1, axis2=axis2)
@@ -278,23 +237,13 @@ def embed_diagonal(k, g, *, shape, offset, axis1, axis2):
 
 embed_diagonal.vjp(g=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
 
-
-@op(view=True)
-def unfold(k, x, *, axis, size, step):
-    """Windows along an axis; the place inside the window is the last dimension."""
-    return k.windows(x, axis, size, step)
-
-
+# Windows along an axis; the place inside the window is the last dimension.
+unfold = kernel_op("unfold", "windows", inputs="x", settings="axis, size, step", view=True)
 unfold.vjp(x=lambda g, x_shape, axis, size, step: fold_windows(g, shape=x_shape, axis=axis, size=size, step=step))
 
-
-@op(node="UnfoldBackwardBackward0", opmath=True)
-def fold_windows(k, g, *, shape, axis, size, step):
-    return k.fold_windows(g, shape, axis, size, step)
-
-
+fold_windows = kernel_op("fold_windows", inputs="g", settings="shape, axis, size, step", node="UnfoldBackwardBackward0",
+                         opmath=True)
 fold_windows.vjp(g=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step))
-
 
 # ---- as_strided
 
@@ -330,37 +279,21 @@ as_strided_pull.vjp(
 
 # ---- other element types in the same memory
 
-
-@op(view=True, put=lambda k, x, value: k.as_complex(value), copies=True)
-def view_as_real(k, x):
-    return k.view_as_real(x)
-
-
+view_as_real = kernel_op("view_as_real", inputs="x", view=True, put=lambda k, x, value: k.as_complex(value),
+                         copies=True)
 view_as_real.vjp(x=lambda g: as_complex(g))
 
-
-@op(view=True, put=lambda k, x, value: k.view_as_real(value), copies=True)
-def view_as_complex(k, x):
-    return k.view_as_complex(x)
-
-
+view_as_complex = kernel_op("view_as_complex", inputs="x", view=True, put=lambda k, x, value: k.view_as_real(value),
+                            copies=True)
 view_as_complex.vjp(x=lambda g: view_as_real(g))
 
-
-@op(node="ViewAsComplexBackward0")
-def as_complex(k, x):
-    """``view_as_complex`` of any memory, as a copy."""
-    return k.as_complex(x)
-
-
+# ``view_as_complex`` of any memory, as a copy.
+as_complex = kernel_op("as_complex", inputs="x", node="ViewAsComplexBackward0")
 as_complex.vjp(x=lambda g: view_as_real(g))
 
-
-@op(put=lambda k, x, value, *, dtype: k.view_dtype(value, x.dtype), copies=True)
-def view_dtype(k, x, *, dtype):
-    """The bits of x as another element type; not differentiable."""
-    return k.view_dtype(x, dtype)
-
+# The bits of x as another element type; not differentiable.
+view_dtype = kernel_op("view_dtype", inputs="x", settings="dtype",
+                       put=lambda k, x, value, *, dtype: k.view_dtype(value, x.dtype), copies=True)
 
 # ---- a base with one of its views replaced
 

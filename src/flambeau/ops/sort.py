@@ -1,6 +1,6 @@
 """Ops that order elements along a dimension. NaN counts as larger than every number."""
 
-from ._op import op
+from ._op import kernel_op, op
 from .pointwise import without_derivative
 from .reduce import place, selection, to_ties
 
@@ -24,9 +24,8 @@ def topk(k, x, *, axis, count, largest, sorted):
     return k.take_along(x, order, axis), order
 
 
-@op(opmath=True, refuses="c", row_major=True)
-def argsort(k, x, *, axis, descending, stable):
-    return k.sorting_order(x, axis, descending, stable)
+argsort = kernel_op("argsort", "sorting_order", inputs="x", settings="axis, descending, stable", opmath=True,
+                    refuses="c", row_major=True)
 
 
 @selection(refuses="bc")
@@ -70,16 +69,11 @@ def unique2(k, x):
     return k.distinct(x, None)
 
 
-@op(opmath=True, refuses="c", row_major=True)
-def unique_dim(k, x, *, axis):
-    return k.distinct(x, axis)
+unique_dim = kernel_op("unique_dim", "distinct", inputs="x", settings="axis", opmath=True, refuses="c", row_major=True)
 
-
-@op(opmath=True, refuses="c", row_major=True)
-def unique_consecutive(k, x, *, axis):
-    """As ``unique2``, of the elements or slices that differ from the one before."""
-    return k.distinct_runs(x, axis)
-
+# As ``unique2``, of the elements or slices that differ from the one before.
+unique_consecutive = kernel_op("unique_consecutive", "distinct_runs", inputs="x", settings="axis", opmath=True,
+                               refuses="c", row_major=True)
 
 unique2.vjp(x=without_derivative("_unique2"))
 unique_dim.vjp(x=without_derivative("unique_dim"))

@@ -1,6 +1,6 @@
 """Orthogonal and spectral decompositions of matrices, over any leading batch dimensions."""
 
-from ._op import op
+from ._op import kernel_op, op
 from .join import cat
 from .linalg import (
     as_diagonal,
@@ -123,9 +123,7 @@ def _(g, A, uplo):
     return (product(V * row(g), mH(V)),)
 
 
-@op(name="linalg_eig", row_major=True)
-def eig(k, A):
-    return k.eig(A)
+eig = kernel_op("linalg_eig", "eig", inputs="A", row_major=True)
 
 
 @eig.joint_vjp
@@ -148,20 +146,12 @@ def _(g, A):
     return (solve_ex(mH(V), column(g) * mH(V), left=True)[0],)
 
 
-@op(name="geqrf", row_major=True)
-def householder(k, A):
-    return k.householder(A)
-
-
+householder = kernel_op("geqrf", "householder", inputs="A", row_major=True)
 householder.vjp(A=without_derivative("geqrf"))
-
 
 # ---- the exponential
 
-
-@op(name="linalg_matrix_exp", row_major=True)
-def matrix_exp(k, A):
-    return k.matrix_exp(A)
+matrix_exp = kernel_op("linalg_matrix_exp", "matrix_exp", inputs="A", row_major=True)
 
 
 @matrix_exp.joint_vjp
