@@ -118,14 +118,79 @@ class _Levels(Engine):
     computes = False
     arrays_have_strides = True
 
-    def fetch(self, array, what):
-        return array.level.elements(array, what)
-
     def __getattr__(self, kernel):
         def call(*operands):
             return level_of(operands).ufunc(kernel, operands)
 
         return call
+
+    # ---- arrays and devices
+
+    def device_of(self, array):
+        return array.value.device
+
+    def is_traced(self, array):
+        return engine_of(array.value._a).is_traced(array.value._a)
+
+    def to_host(self, array, what="this operation"):
+        return array.level.elements(array, what)
+
+    fetch = to_host
+
+    def as_array(self, x):
+        return x
+
+    def strides_of(self, array):
+        return array.strides
+
+    def layout_of(self, array):
+        return array.strides, array.value.storage_offset()
+
+    def is_contiguous(self, array):
+        return array.value.is_contiguous()
+
+    def is_expanded(self, array):
+        return engine_of(array.value._a).is_expanded(array.value._a)
+
+    def is_writable(self, array):
+        return engine_of(array.value._a).is_writable(array.value._a)
+
+    # ---- copies and writes
+
+    def copy(self, x):
+        return x.level.op("clone", x)
+
+    def copy_like(self, x, like):
+        return level_of((x, like)).op("clone", x)
+
+    def cast(self, x, dtype):
+        return x.level.op("cast", x, dtype=dtype)
+
+    def zeros_like(self, x, dtype=None, shape=None):
+        return x.level.constant(x, 0, dtype or x.dtype, x.shape if shape is None else shape)
+
+    def ones_like(self, x, dtype=None):
+        return x.level.constant(x, 1, dtype or x.dtype, x.shape)
+
+    def write(self, into, x):
+        return level_of((into, x)).write(into, x)
+
+    def fill(self, into, value):
+        into.level.fill(into, value)
+        return into
+
+    def accumulate(self, into, x):
+        level = level_of((into, x))
+        return level.write(into, level.op("add", into, x))
+
+    def reshape(self, x, shape):
+        return x.reshape(shape)
+
+    def scan(self, body, weights, carry, xs, reverse):
+        from . import NUMPY
+
+        level = level_of((*carry, *weights))
+        return NUMPY.scan(body, weights, carry, xs, reverse, lambda parts: level.op("stack", *parts, axis=0))
 
 
 engine = LEVELS = _Levels("levels", np)
@@ -146,109 +211,3 @@ def innermost(array):
     while isinstance(array, LevelArray):
         array = array.value._a
     return array
-
-
-# ---- arrays and devices
-
-
-@LEVELS.kernel
-def device_of(array):
-    return array.value.device
-
-
-@LEVELS.kernel
-def is_traced(array):
-    return engine_of(array.value._a).is_traced(array.value._a)
-
-
-@LEVELS.kernel
-def to_host(array, what="this operation"):
-    return array.level.elements(array, what)
-
-
-@LEVELS.kernel
-def as_array(x):
-    return x
-
-
-@LEVELS.kernel
-def strides_of(array):
-    return array.strides
-
-
-@LEVELS.kernel
-def layout_of(array):
-    return array.strides, array.value.storage_offset()
-
-
-@LEVELS.kernel
-def is_contiguous(array):
-    return array.value.is_contiguous()
-
-
-@LEVELS.kernel
-def is_expanded(array):
-    return engine_of(array.value._a).is_expanded(array.value._a)
-
-
-@LEVELS.kernel
-def is_writable(array):
-    return engine_of(array.value._a).is_writable(array.value._a)
-
-
-# ---- copies and writes
-
-
-@LEVELS.kernel
-def copy(x):
-    return x.level.op("clone", x)
-
-
-@LEVELS.kernel
-def copy_like(x, like):
-    return level_of((x, like)).op("clone", x)
-
-
-@LEVELS.kernel
-def cast(x, dtype):
-    return x.level.op("cast", x, dtype=dtype)
-
-
-@LEVELS.kernel
-def zeros_like(x, dtype=None, shape=None):
-    return x.level.constant(x, 0, dtype or x.dtype, x.shape if shape is None else shape)
-
-
-@LEVELS.kernel
-def ones_like(x, dtype=None):
-    return x.level.constant(x, 1, dtype or x.dtype, x.shape)
-
-
-@LEVELS.kernel
-def write(into, x):
-    return level_of((into, x)).write(into, x)
-
-
-@LEVELS.kernel
-def fill(into, value):
-    into.level.fill(into, value)
-    return into
-
-
-@LEVELS.kernel
-def accumulate(into, x):
-    level = level_of((into, x))
-    return level.write(into, level.op("add", into, x))
-
-
-@LEVELS.kernel
-def reshape(x, shape):
-    return x.reshape(shape)
-
-
-@LEVELS.kernel
-def scan(body, weights, carry, xs, reverse):
-    from . import NUMPY
-
-    level = level_of((*carry, *weights))
-    return NUMPY.scan(body, weights, carry, xs, reverse, lambda parts: level.op("stack", *parts, axis=0))

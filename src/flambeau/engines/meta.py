@@ -9,15 +9,17 @@ from .._layout import contiguous_strides, strides_in
 from .._layout import is_contiguous as is_row_major
 from .._layout import is_expanded as is_expanded_by
 from . import NUMPY, Engine, register_arrays
+from ._formulas import ACTIVATIONS, ARITHMETIC, DISTANCES, NORMALIZATION, define
 from ._meta_array import DATA_DEPENDENT, NO_DATA, MetaArray, matmul, run_on_stand_ins
+from ._meta_layers import LayerKernels, same_shape
 from ._updates import FORMULAS
 
 
-class _Meta(Engine):
+class _Meta(LayerKernels, Engine):
     """The meta engine: NumPy's functions, which MetaArray overrides; for other names the NumPy engine's kernels."""
 
     def operand(self, x):
-        return as_array(x) if isinstance(x, np.ndarray) and not x.ndim else x
+        return self.as_array(x) if isinstance(x, np.ndarray) and not x.ndim else x
 
     def __getattr__(self, name):
         kernel = getattr(NUMPY, name)
@@ -32,6 +34,110 @@ class _Meta(Engine):
         setattr(self, name, own)
         return own
 
+    # ---- arrays and devices
+
+    def create(self, make, shape, dtype, device, *value):
+        return MetaArray(shape, dtype)
+
+    def from_host(self, array, device):
+        return self.as_array(array)
+
+    def to_host(self, array):
+        raise NotImplementedError(NO_DATA)
+
+    def device_of(self, array):
+        return META
+
+    def is_traced(self, array):
+        return False
+
+    def layout_of(self, array):
+        return array.layout or (contiguous_strides(array.shape), 0)
+
+    def strides_of(self, array):
+        return self.layout_of(array)[0]
+
+    def is_expanded(self, array):
+        return is_expanded_by(array.shape, self.strides_of(array))
+
+    def is_contiguous(self, array):
+        return array.layout is None or is_row_major(array.shape, array.layout[0])
+
+    def is_writable(self, array):
+        return True
+
+    def resize(self, array, shape):
+        return MetaArray(shape, array.dtype)
+
+    def with_layout(self, array, strides, offset=0):
+        if offset or not is_row_major(array.shape, strides):
+            array = MetaArray(array.shape, array.dtype)
+            array.layout = strides, offset
+        return array
+
+    # ---- kernels
+
+    def as_array(self, x):
+        return x if isinstance(x, MetaArray) else MetaArray(np.shape(x), np.asarray(x).dtype)
+
+    def empty(self, shape, dtype):
+        return MetaArray(shape, dtype)
+
+    def zeros(self, shape, dtype):
+        return MetaArray(shape, dtype)
+
+    def cast(self, x, dtype):
+        return x.astype(dtype)
+
+    def copy(self, x):
+        return x.copy()
+
+    def copy_like(self, x, like):
+        return x.copy()
+
+    def copy_as(self, x, dtype, format=preserve_format):
+        return self.with_layout(x.astype(dtype), strides_in(x.shape, self.strides_of(x), format))
+
+    def accumulate(self, into, x):
+        return into
+
+    def fill(self, into, value):
+        return into
+
+    def write(self, into, x):
+        into[...] = x
+        return into
+
+    def reshape_view(self, x, shape):
+        if math.prod(shape) != x.size:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {x.size}")
+        return MetaArray(tuple(shape), x.dtype)
+
+    def move_strided(self, x, strides, offset, to_shape, to_strides, to_offset, *, shared):
+        return MetaArray(tuple(to_shape), x.dtype)
+
+    def index(self, x, indices, dims):
+        if _has_mask(indices):
+            raise NotImplementedError(DATA_DEPENDENT.format(name="indexing with a mask"))
+        return run_on_stand_ins(NUMPY.index, "indexing with tensors", (x, indices, dims), {})
+
+    def index_put(self, x, indices, dims, values, accumulate, into=False):
+        if _has_mask(indices):
+            return x.copy()
+        return run_on_stand_ins(NUMPY.index_put, "index_put", (x, indices, dims, values, accumulate, into), {})
+
+    def embed(self, g, key, shape):
+        return MetaArray(shape, g.dtype)
+
+    def embed_view(self, g, view_of, shape):
+        return MetaArray(shape, g.dtype)
+
+    def put_view(self, base, view_of, value):
+        return base
+
+    def linear(self, x, weight, bias):
+        return matmul(x, weight.T) if bias is None else matmul(x, weight.T) + bias
+
 
 _DATA_DEPENDENT_KERNELS = {"masked_select", "histogram_counts"}
 _OTHERS_IN_NUMPY = {"place"}  # kernel names with another meaning in NumPy
@@ -40,176 +146,12 @@ register_arrays(meta, MetaArray)
 
 for _step in FORMULAS:  # of optimizers
     setattr(meta, _step, lambda written, *rest: written)
-
-
-# ---- arrays and devices
-
-
-@meta.kernel
-def create(make, shape, dtype, device, *value):
-    return MetaArray(shape, dtype)
-
-
-@meta.kernel
-def from_host(array, device):
-    return as_array(array)
-
-
-@meta.kernel
-def to_host(array):
-    raise NotImplementedError(NO_DATA)
-
-
-@meta.kernel
-def device_of(array):
-    return META
-
-
-@meta.kernel
-def is_traced(array):
-    return False
-
-
-@meta.kernel
-def layout_of(array):
-    return array.layout or (contiguous_strides(array.shape), 0)
-
-
-@meta.kernel
-def strides_of(array):
-    return layout_of(array)[0]
-
-
-@meta.kernel
-def is_expanded(array):
-    return is_expanded_by(array.shape, strides_of(array))
-
-
-@meta.kernel
-def is_contiguous(array):
-    return array.layout is None or is_row_major(array.shape, array.layout[0])
-
-
-@meta.kernel
-def is_writable(array):
-    return True
-
-
-@meta.kernel
-def resize(array, shape):
-    return MetaArray(shape, array.dtype)
-
-
-@meta.kernel
-def with_layout(array, strides, offset=0):
-    if offset or not is_row_major(array.shape, strides):
-        array = MetaArray(array.shape, array.dtype)
-        array.layout = strides, offset
-    return array
-
-
-# ---- kernels
-
-
-@meta.kernel
-def as_array(x):
-    return x if isinstance(x, MetaArray) else MetaArray(np.shape(x), np.asarray(x).dtype)
-
-
-@meta.kernel
-def empty(shape, dtype):
-    return MetaArray(shape, dtype)
-
-
-@meta.kernel
-def zeros(shape, dtype):
-    return MetaArray(shape, dtype)
-
-
-@meta.kernel
-def cast(x, dtype):
-    return x.astype(dtype)
-
-
-@meta.kernel
-def copy(x):
-    return x.copy()
-
-
-@meta.kernel
-def copy_like(x, like):
-    return x.copy()
-
-
-@meta.kernel
-def copy_as(x, dtype, format=preserve_format):
-    return with_layout(x.astype(dtype), strides_in(x.shape, strides_of(x), format))
-
-
-@meta.kernel
-def accumulate(into, x):
-    return into
-
-
-@meta.kernel
-def fill(into, value):
-    return into
-
-
-@meta.kernel
-def write(into, x):
-    into[...] = x
-    return into
-
-
-@meta.kernel
-def reshape_view(x, shape):
-    if math.prod(shape) != x.size:
-        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {x.size}")
-    return MetaArray(tuple(shape), x.dtype)
-
-
-@meta.kernel
-def move_strided(x, strides, offset, to_shape, to_strides, to_offset, *, shared):
-    return MetaArray(tuple(to_shape), x.dtype)
-
-
-@meta.kernel
-def index(x, indices, dims):
-    if _has_mask(indices):
-        raise NotImplementedError(DATA_DEPENDENT.format(name="indexing with a mask"))
-    return run_on_stand_ins(NUMPY.index, "indexing with tensors", (x, indices, dims), {})
-
-
-@meta.kernel
-def index_put(x, indices, dims, values, accumulate, into=False):
-    if _has_mask(indices):
-        return x.copy()
-    return run_on_stand_ins(NUMPY.index_put, "index_put", (x, indices, dims, values, accumulate, into), {})
+for _formula in ACTIVATIONS:
+    meta.kernel(same_shape(_formula))
+define(meta, *ARITHMETIC)
+define(meta, *DISTANCES)
+define(meta, *NORMALIZATION)
 
 
 def _has_mask(indices):
     return any(isinstance(i, MetaArray) and i.dtype.kind == "b" for i in indices)
-
-
-@meta.kernel
-def embed(g, key, shape):
-    return MetaArray(shape, g.dtype)
-
-
-@meta.kernel
-def embed_view(g, view_of, shape):
-    return MetaArray(shape, g.dtype)
-
-
-@meta.kernel
-def put_view(base, view_of, value):
-    return base
-
-
-@meta.kernel
-def linear(x, weight, bias):
-    return matmul(x, weight.T) if bias is None else matmul(x, weight.T) + bias
-
-
-from . import _meta_layers  # noqa: E402, F401  (needs the engine above)

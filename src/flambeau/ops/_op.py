@@ -475,7 +475,7 @@ def kernel_op(name, kernel=None, /, *, inputs, settings="", by_element=None, **t
     """
     kernel, inputs, settings = kernel or name, inputs.split(", "), settings.split(", ") if settings else []
     code = kernel_call(len(inputs) + len(settings)).replace(co_names=(kernel,))
-    forward = types.FunctionType(with_parameters(code, ["k", *inputs], settings), {"__name__": __name__}, name)
+    forward = types.FunctionType(with_parameters(code, ["k", *inputs], settings), globals(), name)
     if settings or traits.get("promote") is None:
         return op(forward, name=name, **traits)
     by_element = by_element is None and "f" not in traits.get("refuses", "")
