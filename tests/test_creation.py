@@ -363,6 +363,18 @@ torch.ones(2).type(3)
 torch.typename(torch.ones(2))
 torch.typename(3)
 torch.typename(torch.FloatTensor)
+torch.sparse.FloatTensor(torch.tensor([[0, 1], [1, 0]]), torch.ones(2), torch.Size([2, 3])).to_dense()
+torch.sparse.LongTensor(torch.tensor([[0, 1]]), torch.ones(2, dtype=torch.int64)).to_dense()
+torch.sparse.DoubleTensor(2, 3).to_dense()
+torch.sparse.FloatTensor(torch.Size([2, 3])).shape
+torch.sparse.FloatTensor().shape
+torch.sparse.FloatTensor([2.0, 3])
+torch.sparse.FloatTensor
+torch.sparse.FloatTensor.is_sparse, torch.FloatTensor.is_sparse
+torch.sparse.FloatTensor(2, 3).type()
+isinstance(torch.sparse.FloatTensor(2, 3), torch.sparse.FloatTensor)
+isinstance(torch.sparse.FloatTensor(2, 3), torch.FloatTensor)
+isinstance(torch.ones(2), torch.sparse.FloatTensor)
 torch.set_default_tensor_type(torch.LongTensor)
 torch.set_default_tensor_type(torch.DoubleTensor); r = torch.Tensor([1]); torch.set_default_dtype(torch.float32); r
 torch.ones(2).new(3).shape

@@ -70,6 +70,7 @@ def products(t):
     x, dense, vector = matrix(t), t.arange(6.0).reshape(3, 2), t.tensor([1.0, -1.0, 2.0])
     results = [
         x @ dense, x.mm(dense), x @ vector, t.ones(4, 2) @ x, x @ x.t(), t.sparse.mm(x, dense), t.sparse.mm(x.t(), x),
+        t.spmm(x, dense), t.dsmm(dense, x),
         t.sparse.addmm(t.ones(2, 2), x, dense, beta=2, alpha=3), t.nn.functional.linear(t.ones(4, 3), x),
     ]
     return [[r.is_sparse, r.to_dense()] for r in results] + [raised(lambda: t.sparse.mm(x, x))]

@@ -2,9 +2,11 @@
 
 import functools
 
+from .functions.legacy import SPARSE_TYPES
 from .functions.sparse import addmm, log_softmax, mm, softmax, sum
 
-__all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "softmax", "sum"]
+globals().update(SPARSE_TYPES)
+__all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "softmax", "sum", *SPARSE_TYPES]
 
 
 class check_sparse_tensor_invariants:

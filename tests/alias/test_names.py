@@ -99,6 +99,15 @@ def test_flambeau_has_them():
     assert absent == []
 
 
+def test_modules_of_loaded_packages_are_attributes():
+    paths = """nn.common_types nn.modules.instancenorm nn.modules.sparse nn.modules.utils nn.utils.rnn
+               autograd.grad_mode cuda.amp.autocast_mode cuda.amp.grad_scaler"""
+    program = "".join(f"torch.{path}\n" for path in paths.split())
+    code = f"from flambeau import alias; alias.install()\nimport torch\n{program}print(torch.nn.common_types._size_2_t)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "typing.Union[int, tuple[int, int]]\n", done.stderr
+
+
 @pytest.mark.oracle
 def test_they_are_pytorchs():
     pytest.importorskip("torch")

@@ -54,10 +54,13 @@ def programs(torch):
         y.add_(1)
         return y
 
+    def stars(*args, **kwargs):
+        return args[0] * 2 - args[1]
+
     image, square = torch.linspace(-1, 1, 2 * 3 * 5 * 5).view(2, 3, 5, 5), torch.linspace(1, 2, 9).view(3, 3)
     return {
         "block": (Block(), (image,)), "net": (Net().eval(), (image,)), "operators": (operators, (square,)),
-        "keywords": (keywords, (square,)), "inplace": (inplace, (square,)),
+        "keywords": (keywords, (square,)), "inplace": (inplace, (square,)), "stars": (stars, (square, square + 1)),
         "sequential": (nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1)), (square,)),
     }
 
@@ -100,6 +103,17 @@ def test_graphs_are_pytorchs(name):
     for mine, other in zip(ours.graph.nodes, theirs.graph.nodes, strict=True):
         assert (mine.op, mine.name, repr(mine.args), repr(mine.kwargs), repr(list(mine.users))) == (
             other.op, other.name, repr(other.args), repr(other.kwargs), repr(list(other.users)))
+
+
+def test_stars_and_keyword_only_parameters():
+    def program(x, *rest, scale, bias=1.0, **more):
+        return rest[0] * scale + x + bias + more["a"]
+
+    x = flambeau.ones(2)
+    traced = flambeau.fx.symbolic_trace(program)
+    assert [node.target for node in traced.graph.nodes if node.op == "placeholder"] == ["x", "*rest", "scale", "bias", "**more"]
+    for keywords in ({"scale": 2}, {"scale": 3, "bias": 4}):
+        assert flambeau.equal(traced(x, x + 1, **keywords, a=5), program(x, x + 1, **keywords, a=5))
 
 
 def test_changing_a_graph():
@@ -170,6 +184,8 @@ def test_wrapped_functions():
     (lambda x: x in [1], flambeau.fx.TraceError, "control flow"),
     (lambda x: flambeau.nn.ReLU()(x), NameError, "not installed as a submodule"),
     (lambda x: x + {1: object()}[1], NotImplementedError, "argument of type"),
+    (lambda *x: flambeau.add(*x), flambeau.fx.TraceError, "cannot be iterated"),
+    (lambda **x: flambeau.add(**x), flambeau.fx.TraceError, "cannot be iterated"),
 ])
 def test_what_cannot_be_traced(program, kind, words):
     with pytest.raises(kind, match=words):

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+from collections import OrderedDict
 
 import pytest
 
@@ -126,6 +127,31 @@ def clearing(t):
     w.grad = t.autograd.grad((w * w).sum(), w, create_graph=True)[0]
     optimizer.zero_grad(set_to_none=False)
     return [zeros, same, cleared, w.grad, w.grad.requires_grad]
+
+
+@programs
+def optimizers_around_another_one(t):
+    """They take what the other one has, and have no ``__init__`` of Optimizer."""
+    class Around(t.optim.Optimizer):
+        def __init__(self, base):
+            self.base, self.param_groups, self.defaults, self.state = base, base.param_groups, base.defaults, base.state
+            self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks = OrderedDict(), OrderedDict()
+
+        def step(self, closure=None):
+            return self.base.step(closure)
+
+    w = t.ones(1, requires_grad=True)
+    optimizer = Around(t.optim.SGD([w], lr=0.5))
+    scheduler = t.optim.lr_scheduler.StepLR(optimizer, 1)
+    seen = []
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append("pre"))
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append("post"))
+    for _ in range(2):
+        optimizer.zero_grad()
+        (w * w).sum().backward()
+        optimizer.step()
+        scheduler.step()
+    return [w, seen, scheduler.get_last_lr()]
 
 
 @programs

@@ -126,6 +126,10 @@ class Loader(importlib.abc.Loader):
         if self.own_spec is not None:  # the import system has replaced it with torch's
             module.__spec__ = self.own_spec
             name_classes_of(module)
+        elif self.source is None:
+            for path in ELSEWHERE:
+                if path.startswith(("autograd.", "nn.")):  # which programs read without importing them
+                    importlib.import_module(f"torch.{path}")
 
 
 class Distribution(importlib.metadata.Distribution):

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from .. import _dtypes
-from .._device import CPU, META, resolve
+from .._device import CPU, META, resolve, sparse_coo, strided
 from .._dtypes import type_word
 from .._size import Size
 from .._tensor import Tensor, share, take_place, wrap
@@ -21,6 +21,7 @@ from ._warn import warn_once
 from .convert import convert_tensor
 from .creation import range_length
 from .like import create, number
+from .sparse import sparse_coo_tensor
 from .storage import is_storage
 
 DEPRECATED = (
@@ -112,25 +113,40 @@ Tensor._make_subclass = staticmethod(_make_subclass)
 
 
 class tensortype(type):
-    """The metaclass of FloatTensor and the like: calls create tensors, isinstance checks the dtype."""
+    """The metaclass of FloatTensor and the like: calls create tensors, isinstance checks dtype and layout."""
 
     is_cuda = False
-    is_sparse = False
+    is_sparse = property(lambda cls: cls.layout is sparse_coo)
 
     def __call__(cls, *args, device=None):
-        return legacy_array(args, cls.dtype.np, device)
+        if cls.layout is strided:
+            return legacy_array(args, cls.dtype.np, device)
+        if any(isinstance(a, Tensor) for a in args):
+            return sparse_coo_tensor(*args, dtype=cls.dtype, device=device)
+        size = shape_from(args, name=cls.__name__) if args else (0,)
+        return sparse_coo_tensor(size=size, dtype=cls.dtype, device=device)
 
     def __instancecheck__(cls, instance):
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device is CPU
+        return (isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.layout is cls.layout
+                and instance.device is CPU)
 
 
-TYPES = {
-    f"{type_word(d)}Tensor": tensortype(f"{type_word(d)}Tensor", (), {
-        "dtype": d, "__module__": "torch", "__doc__": f"Tensors of dtype {d.name}, old style."
-    })
-    for d in (_dtypes.float32, _dtypes.float64, _dtypes.float16, _dtypes.bfloat16, _dtypes.int64, _dtypes.int32,
-              _dtypes.int16, _dtypes.int8, _dtypes.uint8, _dtypes.bool_)
-}
+_DTYPES = (_dtypes.float32, _dtypes.float64, _dtypes.float16, _dtypes.bfloat16, _dtypes.int64, _dtypes.int32,
+           _dtypes.int16, _dtypes.int8, _dtypes.uint8)
+
+
+def _classes(module, layout, dtypes):
+    """{name: class} of FloatTensor and the like."""
+    return {
+        f"{type_word(d)}Tensor": tensortype(f"{type_word(d)}Tensor", (), {
+            "dtype": d, "layout": layout, "__module__": module, "__doc__": f"Tensors of dtype {d.name}, old style."
+        })
+        for d in dtypes
+    }
+
+
+TYPES = _classes("torch", strided, (*_DTYPES, _dtypes.bool_))
+SPARSE_TYPES = _classes("torch.sparse", sparse_coo, _DTYPES)
 globals().update(TYPES)
 _BY_NAME = {f"torch.{type_word(d)}Tensor": d for d in _dtypes.ALL}
 
@@ -155,7 +171,8 @@ def dtype_of_type(t):
 def type_(self, dtype=None, non_blocking=False, **kwargs):
     """The name of the tensor's type, or the tensor converted to a dtype (or a class like FloatTensor, or its name)."""
     if dtype is None:
-        return f"torch.{'meta.' if self.device is META else ''}{type_word(self.dtype)}Tensor"
+        place = "meta." if self.device is META else "sparse." if self.layout is sparse_coo else ""
+        return f"torch.{place}{type_word(self.dtype)}Tensor"
     return convert_tensor(self, dtype=dtype_of_type(dtype))
 
 

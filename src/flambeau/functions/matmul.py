@@ -17,8 +17,8 @@ from ._deprecated import hide, old_order
 from ._out import out_variant, resize_without_warning, same
 
 __all__ = [
-    "addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv", "outer",
-    "vdot",
+    "addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm", "bmm", "dot", "dsmm", "ger", "matmul", "mm", "mv", "outer",
+    "spmm", "vdot",
 ]
 
 MV_SHAPES = "size mismatch, got input ({n}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
@@ -174,6 +174,9 @@ def mm(input, mat2, out_dtype=None):
         input, mat2 = widen((input, mat2), out_dtype, "mm")
     check_matrices(input._a, mat2._a)
     return ops.mm(input, mat2)
+
+
+spmm = dsmm = mm  # names from before mm took sparse matrices
 
 
 @out_variant(dtype=same, aliases="any")

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import inspect
 import math
+import types
 
 from .. import overrides
 from .._tensor import Tensor
@@ -137,15 +138,16 @@ class Tracer(TracerBase):
         self.graph = Graph(tracer_cls=type(self))
         with contextlib.ExitStack() as patches:
             self._patch_modules(patches)
-            inputs, keywords = self._inputs(function, isinstance(root, Module), concrete_args or {})
+            inputs, keywords, stars = self._inputs(function, isinstance(root, Module), concrete_args or {})
             self._patch_functions(patches, function)
-            result = function(*inputs, **keywords)
+            call = _without_stars(function, len(inputs) + len(keywords) + len(stars)) if stars else function
+            result = call(*inputs, *keywords.values(), *stars) if stars else function(*inputs, **keywords)
             self.create_node("output", "output", (self.create_arg(result),), {})
         return self.graph
 
     def _inputs(self, function, is_module, concrete):
-        """Proxies for the parameters of a function, in order."""
-        positional, keywords = [self.root] if is_module else [], {}
+        """Proxies for the parameters of a function: positional ones, keyword-only ones by name, those with stars."""
+        positional, keywords, starred = [self.root] if is_module else [], {}, []
         parameters = list(inspect.signature(inspect.unwrap(function)).parameters.values())[is_module:]
         for parameter in parameters:
             stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
@@ -153,11 +155,13 @@ class Tracer(TracerBase):
             value = self.create_proxy("placeholder", stars + parameter.name, default, {})
             if parameter.name in concrete:
                 value = concrete[parameter.name]
-            if parameter.kind in (parameter.VAR_KEYWORD, parameter.KEYWORD_ONLY):
+            if stars:
+                starred.append(value)
+            elif parameter.kind is parameter.KEYWORD_ONLY:
                 keywords[parameter.name] = value
             else:
                 positional.append(value)
-        return positional, keywords
+        return positional, keywords, starred
 
     def _patch_modules(self, patches):
         """Intercepts module calls and parameter accesses during tracing."""
@@ -193,6 +197,18 @@ class Tracer(TracerBase):
             else:
                 patches.callback(space.pop, name)
             space[name] = _recording(original)
+
+
+def _without_stars(function, count):
+    """The function with `count` plain parameters: a proxy takes the place of ``*args``, and one of ``**kwargs``."""
+    function = inspect.unwrap(function)
+    if inspect.ismethod(function):
+        return functools.partial(_without_stars(function.__func__, count + 1), function.__self__)
+    code = function.__code__.replace(
+        co_argcount=count, co_posonlyargcount=0, co_kwonlyargcount=0,
+        co_flags=function.__code__.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
+    )
+    return types.FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
 
 
 def _recording(original):

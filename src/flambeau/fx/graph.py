@@ -78,7 +78,7 @@ class Graph:
     def _candidate(op, target):
         if op == "call_function":
             return snake_case(getattr(target, "__name__", type(target).__name__))
-        return snake_case(target.lstrip("*"))
+        return snake_case(target)
 
     def placeholder(self, name, type_expr=None, default_value=...):
         """Adds an input."""

@@ -19,6 +19,10 @@ NO_FILES = (
 )
 
 
+NOT_SCRIPTABLE = "torch.jit.script() takes a function, a class or a module, but got {kind}"
+NO_EXAMPLE = "example_kwarg_inputs should be a dict, unless torch.jit.trace() is given example_inputs"
+
+
 class Error(RuntimeError):
     """The error class of PyTorch's interpreter, for ``except`` clauses."""
 
@@ -40,6 +44,8 @@ class ScriptFunction:
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """Returns the function, class or module unchanged."""
+    if not callable(obj) and not builtin_isinstance(obj, (dict, list)):
+        raise TypeError(NOT_SCRIPTABLE.format(kind=type(obj).__name__))
     return obj
 
 
@@ -49,7 +55,9 @@ def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inpu
     """Returns the function or module unchanged, after one call with the example inputs."""
     if example_kwarg_inputs is not None:
         func(**example_kwarg_inputs)
-    elif example_inputs is not None:
+    elif example_inputs is None:
+        raise RuntimeError(NO_EXAMPLE)
+    else:
         func(*example_inputs if builtin_isinstance(example_inputs, tuple) else (example_inputs,))
     return func
 

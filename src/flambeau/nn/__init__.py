@@ -2,6 +2,7 @@
 
 from . import (
     attention as attention,
+    common_types as common_types,
     functional as functional,
     init as init,
     modules as modules,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
 from typing import Any, ClassVar, TypeAlias
@@ -30,7 +30,10 @@ TWICE = (
 )
 WRONG_SIZE = "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
 WRONG_RETURN = "{name}.step: a pre-hook must return None or a tuple of (new_args, new_kwargs), but got {got}."
-_HOOKS = ("pre", "post", "save_pre", "save", "load_pre", "load")
+_HOOKS = [  # PyTorch's names, which optimizers that wrap another one, and do not call __init__, assign
+    "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
+]
 
 _global_hooks: dict[str, OrderedDict] = {"pre": OrderedDict(), "post": OrderedDict()}
 
@@ -41,6 +44,7 @@ class _Required:
 
 
 required = _Required()
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 
 class Optimizer:
@@ -67,7 +71,8 @@ class Optimizer:
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups = []
-        self._hooks = {kind: OrderedDict() for kind in _HOOKS}
+        for name in _HOOKS:
+            setattr(self, name, OrderedDict())
         _hook_step(type(self))
         groups = list(params)
         if not groups:
@@ -135,7 +140,8 @@ class Optimizer:
         """Starts tracking whether steps are made."""
         if self._opt_called is None:
             self._replaced_step = self.__dict__.get("step")
-            self._opt_called = self._replaced_step is not None  # an assigned step does not notify
+            is_hooked = getattr(type(self).step, "hooked", False)  # not if __init__ of this class was not called
+            self._opt_called = self._replaced_step is not None or not is_hooked  # such a step does not notify
 
     def _was_step_replaced(self):
         """Whether the user has assigned another step since."""
@@ -182,14 +188,14 @@ class Optimizer:
 
     def state_dict(self):
         """Returns the state, by parameter index, and the settings of the groups."""
-        for hook in list(self._hooks["save_pre"].values()):
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         number = {p: i for i, p in enumerate(chain.from_iterable(g["params"] for g in self.param_groups))}
         groups = [{**{k: v for k, v in group.items() if k != "params"}, "params": [number[p] for p in group["params"]]}
                   for group in self.param_groups]
         saved = {"state": {number[p] if isinstance(p, Tensor) else p: s for p, s in self.state.items()},
                  "param_groups": groups}
-        for hook in list(self._hooks["save"].values()):
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):
             got = hook(self, saved)
             saved = saved if got is None else got
         return saved
@@ -197,7 +203,7 @@ class Optimizer:
     def load_state_dict(self, state_dict):
         """Loads a state dict of an optimizer with the same parameters."""
         given = dict(state_dict)
-        for hook in list(self._hooks["load_pre"].values()):
+        for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             got = hook(self, given)
             given = given if got is None else got
         saved = deepcopy(given["param_groups"])
@@ -219,7 +225,7 @@ class Optimizer:
             if "param_names" in group:
                 new["param_names"] = group["param_names"]
         self.__setstate__({"state": state, "param_groups": saved})
-        for hook in list(self._hooks["load"].values()):
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
 
     def __getstate__(self):
@@ -228,7 +234,8 @@ class Optimizer:
     def __setstate__(self, state):
         """Restores a pickled or loaded state; subclasses may add settings that older versions lacked."""
         self.__dict__.update(state)
-        self.__dict__.setdefault("_hooks", {kind: OrderedDict() for kind in _HOOKS})
+        for name in _HOOKS:
+            self.__dict__.setdefault(name, OrderedDict())
         _hook_step(type(self))
         self.defaults.setdefault("differentiable", False)  # shown by groups added later, as in PyTorch
         for group in self.param_groups:
@@ -239,42 +246,32 @@ class Optimizer:
 
     # ---- hooks
 
-    _optimizer_step_pre_hooks = property(lambda self: self._hooks["pre"])
-    _optimizer_step_post_hooks = property(lambda self: self._hooks["post"])
-    _optimizer_state_dict_pre_hooks = property(lambda self: self._hooks["save_pre"])
-    _optimizer_state_dict_post_hooks = property(lambda self: self._hooks["save"])
-    _optimizer_load_state_dict_pre_hooks = property(lambda self: self._hooks["load_pre"])
-    _optimizer_load_state_dict_post_hooks = property(lambda self: self._hooks["load"])
-
-    def _add_hook(self, kind, hook, prepend=False):
-        return add_hook(self._hooks[kind], hook, prepend)
-
     def register_step_pre_hook(self, hook):
         """Calls ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``.
 
         The first of the ``args`` is the optimizer itself.
         """
-        return self._add_hook("pre", hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook):
         """Calls ``hook(optimizer, args, kwargs)`` after each step."""
-        return self._add_hook("post", hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook, prepend=False):
         """Calls ``hook(optimizer)`` before ``state_dict``."""
-        return self._add_hook("save_pre", hook, prepend)
+        return add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook, prepend=False):
         """Calls ``hook(optimizer, state_dict)`` after ``state_dict``; it may return a replacement."""
-        return self._add_hook("save", hook, prepend)
+        return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook, prepend=False):
         """Calls ``hook(optimizer, state_dict)`` before loading; it may return a replacement."""
-        return self._add_hook("load_pre", hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook, prepend=False):
         """Calls ``hook(optimizer)`` after loading."""
-        return self._add_hook("load", hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     @staticmethod
     def profile_hook_step(func):
@@ -311,7 +308,7 @@ def _with_hooks(step):
     @functools.wraps(step)
     def wrapper(*args, **kwargs):
         self = args[0]
-        for hook in [*_global_hooks["pre"].values(), *self._hooks["pre"].values()]:
+        for hook in [*_global_hooks["pre"].values(), *self._optimizer_step_pre_hooks.values()]:
             got = hook(self, args, kwargs)
             if got is not None:
                 if not (isinstance(got, tuple) and len(got) == 2):
@@ -320,7 +317,7 @@ def _with_hooks(step):
         out = step(*args, **kwargs)
         if self._opt_called is False:
             self._opt_called = True
-        for hook in [*self._hooks["post"].values(), *_global_hooks["post"].values()]:
+        for hook in [*self._optimizer_step_post_hooks.values(), *_global_hooks["post"].values()]:
             hook(self, args, kwargs)
         run_recorded()
         return out

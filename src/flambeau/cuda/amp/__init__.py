@@ -4,6 +4,7 @@ import warnings
 
 from ... import amp
 from ..._dtypes import float16
+from ..._lazy import lazy_submodules as _lazy_submodules
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
@@ -36,3 +37,6 @@ def custom_bwd(bwd):
     """``amp.custom_bwd(..., device_type="cuda")``."""
     warnings.warn(DEPRECATED.format(name="custom_bwd", new="args..., device_type='cuda'"), FutureWarning, stacklevel=2)
     return amp.custom_bwd(bwd, device_type="cuda")
+
+
+__getattr__, __dir__ = _lazy_submodules(__name__, ["autocast_mode", "grad_scaler"])

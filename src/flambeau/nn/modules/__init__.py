@@ -26,6 +26,8 @@ from .rnn import *
 from .transformer import *
 from .upsampling import *
 
+from ..._lazy import lazy_submodules as _lazy_submodules
 from ..._utils import name_constructors as _name_constructors
 
 _name_constructors(globals())
+__getattr__, __dir__ = _lazy_submodules(__name__, ["utils"])

@@ -38,6 +38,11 @@ IN_PLAIN = (
 PLAIN = (list, tuple, dict)
 LONG = 500  # the maximal length of a repr, or of a list of arguments, in a note
 
+SCRIPTED = {"code", "graph", "inlined_graph", "save", "save_to_buffer"}
+NOT_SCRIPTED = (
+    ", which only scripted modules have: here torch.jit.script and trace return modules unchanged. Keep the Python "
+    "code, and save the weights: torch.save(model.state_dict(), path)."
+)
 _warned: set[tuple[type, str]] = set()
 _looked_at: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # by id: modules may override __eq__
 
@@ -71,6 +76,8 @@ def no_module(value):
 def no_attribute(module, name):
     cls = type(module).__name__
     message = f"'{cls}' object has no attribute '{name}'"
+    if name in SCRIPTED:
+        message += NOT_SCRIPTED
     return message if "_parameters" in module.__dict__ else message + NOT_INITIALISED.format(cls=cls)
 
 
