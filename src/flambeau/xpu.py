@@ -1,27 +1,15 @@
 """Intel's GPUs, which Flambeau does not support."""
 
+from .mps import device_count, empty_cache, is_available, manual_seed
+
+__all__ = [
+    "device_count", "empty_cache", "is_available", "is_current_stream_capturing", "manual_seed", "manual_seed_all",
+    "synchronize",
+]
+
 NO_XPU = "Torch not compiled with XPU enabled: Flambeau has no engine for Intel's GPUs; stay on device='cpu'."
 
-
-def is_available():
-    """Whether the device is available: no."""
-    return False
-
-
-def device_count():
-    """The number of devices: 0."""
-    return 0
-
-
-def manual_seed(seed):
-    """Accepts a seed; has no effect."""
-
-
 manual_seed_all = manual_seed
-
-
-def empty_cache():
-    """Nothing to do."""
 
 
 def is_current_stream_capturing():

@@ -194,22 +194,11 @@ class InplaceFunction(Function):
 class NestedIOFunction(Function):
     """Exists for compatibility: nested inputs and outputs were part of PyTorch's legacy functions."""
 
-    def _raise_retired(self, *args, **kwargs):
+    def forward(self, *args):
+        """Raises: legacy functions are not supported."""
         raise RuntimeError(LEGACY.format(name=type(self).__name__))
 
-    def backward(self, *gradients):
-        self._raise_retired()
-
-    def forward(self, *args):
-        self._raise_retired()
-
-    def backward_extended(self, *grad_output):
-        """Raises: legacy functions are not supported."""
-        self._raise_retired()
-
-    def forward_extended(self, *input):
-        """Raises: legacy functions are not supported."""
-        self._raise_retired()
+    backward = forward_extended = backward_extended = forward
 
     @property
     def saved_tensors(self):

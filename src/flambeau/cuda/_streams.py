@@ -111,11 +111,8 @@ class CUDAGraph:
         raise NotImplementedError(NO_GRAPHS)
 
 
-class graph:
+class graph(CUDAGraph):
     """Not supported: the constructor raises."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(NO_GRAPHS)
 
 
 def is_current_stream_capturing():

@@ -1,5 +1,7 @@
 """Discrete Fourier transforms of one or more dimensions, and their helpers."""
 
+import functools
+
 import numpy as np
 
 from .. import _dtypes
@@ -123,38 +125,21 @@ def complex_transform(name, x, axes, sizes, norm, inverse):
     return c2c(resize_dims(x, axes, sizes), axes=axes, inverse=inverse, norm=mode(norm))
 
 
-def real_to_complex(name, x, axes, sizes, norm):
-    """One-sided along the last of the axes, full along the others."""
-    x = resize_dims(as_inexact(x, name, real=True), axes, sizes)
-    half = r2c(x, axis=last_axis(axes, name), norm=mode(norm))
-    return half if len(axes) == 1 else c2c(half, axes=axes[:-1], inverse=False, norm=mode(norm))
+def real_to_complex(name, x, axes, sizes, norm, hermitian=False):
+    """Transforms real numbers: ``rfft`` along the last axis, ``fft`` along the others; for ``ihfft`` their inverses."""
+    x, last = resize_dims(as_inexact(x, name, real=True), axes, sizes), last_axis(axes, name)
+    half = conj(r2c(x, axis=last, norm=DUAL[mode(norm)])) if hermitian else r2c(x, axis=last, norm=mode(norm))
+    return half if len(axes) == 1 else c2c(half, axes=axes[:-1], inverse=hermitian, norm=mode(norm))
 
 
-def complex_to_real(name, x, axes, sizes, norm):
-    x = as_complex(as_inexact(x, name))
-    last = last_axis(axes, name)
+def complex_to_real(name, x, axes, sizes, norm, hermitian=False):
+    """The inverse of ``real_to_complex``: ``irfft``, or ``hfft``."""
+    x, last = as_complex(as_inexact(x, name)), last_axis(axes, name)
     n = real_length(x, sizes[-1], last)
     x = resize_dims(x, axes, [*sizes[:-1], n // 2 + 1])
     if len(axes) > 1:
-        x = c2c(x, axes=axes[:-1], inverse=True, norm=mode(norm))
-    return c2r(x, n=n, axis=last, norm=mode(norm))
-
-
-def hermitian_to_real(name, x, axes, sizes, norm):
-    """The forward transform of a Hermitian signal: over all axes but the last, then over the last."""
-    x = as_complex(as_inexact(x, name))
-    last = last_axis(axes, name)
-    n = real_length(x, sizes[-1], last)
-    x = resize_dims(x, axes, [*sizes[:-1], n // 2 + 1])
-    if len(axes) > 1:
-        x = c2c(x, axes=axes[:-1], inverse=False, norm=mode(norm))
-    return c2r(conj(x), n=n, axis=last, norm=DUAL[mode(norm)])
-
-
-def real_to_hermitian(name, x, axes, sizes, norm):
-    x = resize_dims(as_inexact(x, name, real=True), axes, sizes)
-    half = conj(r2c(x, axis=last_axis(axes, name), norm=DUAL[mode(norm)]))
-    return half if len(axes) == 1 else c2c(half, axes=axes[:-1], inverse=True, norm=mode(norm))
+        x = c2c(x, axes=axes[:-1], inverse=not hermitian, norm=mode(norm))
+    return c2r(conj(x) if hermitian else x, n=n, axis=last, norm=DUAL[mode(norm)] if hermitian else mode(norm))
 
 
 def real_length(x, n, axis):
@@ -171,7 +156,7 @@ def as_complex(x):
 
 def _one(name, transform, doc, **settings):
     def function(input, n=None, dim=-1, norm=None):
-        input = as_inexact(input, name, real=transform in (real_to_complex, real_to_hermitian))
+        input = as_inexact(input, name, real=transform is real_to_complex)
         axis = one_axis(input, dim)
         return transform(name, input, (axis,), [n], norm, **settings)
 
@@ -179,9 +164,9 @@ def _one(name, transform, doc, **settings):
     return _public(function, transform, name, doc, widths)
 
 
-def _two(name, transform, doc, **settings):
-    def function(input, s=None, dim=(-2, -1), norm=None):
-        if need_tensor(input, f"fft_{name}").is_complex() and transform is real_to_complex:
+def _many(name, transform, doc, dims=None, **settings):
+    def function(input, s=None, dim=dims, norm=None):
+        if need_tensor(input, f"fft_{name}").is_complex() and transform is real_to_complex and not settings:
             as_inexact(input, name, real=True)
         axes, sizes = axes_and_sizes(input, s, dim, name)
         return transform(name, input, axes, sizes, norm, **settings)
@@ -189,43 +174,38 @@ def _two(name, transform, doc, **settings):
     return _public(function, transform, name, doc)
 
 
-def _many(name, transform, doc, **settings):
-    def function(input, s=None, dim=None, norm=None):
-        if need_tensor(input, f"fft_{name}").is_complex() and transform is real_to_complex:
-            as_inexact(input, name, real=True)
-        axes, sizes = axes_and_sizes(input, s, dim, name)
-        return transform(name, input, axes, sizes, norm, **settings)
-
-    return _public(function, transform, name, doc)
+_two = functools.partial(_many, dims=(-2, -1))
 
 
 def _public(function, transform, name, doc, widths=None):
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc + '\n\nnorm: "backward" (the inverse divides by n), "ortho" (each by its root) or "forward".'
-    gives_reals = transform in (complex_to_real, hermitian_to_real)
-    return out_variant(function, dtype=widths or (real if gives_reals else castable), aliases="any")
+    return out_variant(function, dtype=widths or (real if transform is complex_to_real else castable), aliases="any")
 
 
 fft = _one("fft", complex_transform, "The Fourier transform along ``dim``.", inverse=False)
 ifft = _one("ifft", complex_transform, "The inverse Fourier transform along ``dim``.", inverse=True)
 rfft = _one("rfft", real_to_complex, "The transform of a real signal: the frequencies from zero up.")
 irfft = _one("irfft", complex_to_real, "The inverse of ``rfft``; n is the length of the signal.")
-hfft = _one("hfft", hermitian_to_real, "The transform of a signal whose negative half is conjugate to the given one.")
-ihfft = _one("ihfft", real_to_hermitian, "The inverse of ``hfft``.")
+hfft = _one("hfft", complex_to_real, "The transform of a signal whose negative half is conjugate to the given one.",
+            hermitian=True)
+ihfft = _one("ihfft", real_to_complex, "The inverse of ``hfft``.", hermitian=True)
 
 fft2 = _two("fft2", complex_transform, "The Fourier transform over two dimensions.", inverse=False)
 ifft2 = _two("ifft2", complex_transform, "The inverse Fourier transform over two dimensions.", inverse=True)
 rfft2 = _two("rfft2", real_to_complex, "``rfft`` along the last, ``fft`` along the other of two dimensions.")
 irfft2 = _two("irfft2", complex_to_real, "The inverse of ``rfft2``.")
-hfft2 = _two("hfft2", hermitian_to_real, "``hfft`` along the last, ``fft`` along the other of two dimensions.")
-ihfft2 = _two("ihfft2", real_to_hermitian, "The inverse of ``hfft2``.")
+hfft2 = _two("hfft2", complex_to_real, "``hfft`` along the last, ``fft`` along the other of two dimensions.",
+             hermitian=True)
+ihfft2 = _two("ihfft2", real_to_complex, "The inverse of ``hfft2``.", hermitian=True)
 
 fftn = _many("fftn", complex_transform, "The Fourier transform over several dimensions, by default all.", inverse=False)
 ifftn = _many("ifftn", complex_transform, "The inverse Fourier transform over several dimensions.", inverse=True)
 rfftn = _many("rfftn", real_to_complex, "``rfft`` along the last of several dimensions, ``fft`` along the others.")
 irfftn = _many("irfftn", complex_to_real, "The inverse of ``rfftn``.")
-hfftn = _many("hfftn", hermitian_to_real, "``hfft`` along the last of several dimensions, ``fft`` along the others.")
-ihfftn = _many("ihfftn", real_to_hermitian, "The inverse of ``hfftn``.")
+hfftn = _many("hfftn", complex_to_real, "``hfft`` along the last of several dimensions, ``fft`` along the others.",
+              hermitian=True)
+ihfftn = _many("ihfftn", real_to_complex, "The inverse of ``hfftn``.", hermitian=True)
 
 
 # ---- helpers

@@ -50,44 +50,26 @@ def is_built():
     return is_available()
 
 
-def flash_sdp_enabled():
-    """Returns the setting."""
-    return _attention["flash"]
+def _setting(kind):
+    """The functions that return and change a setting."""
+
+    def enabled():
+        """Returns the setting."""
+        return _attention[kind]
+
+    def enable(enabled):
+        """Changes the setting."""
+        _attention[kind] = bool(enabled)
+
+    enabled.__name__ = enabled.__qualname__ = f"{kind}_sdp_enabled"
+    enable.__name__ = enable.__qualname__ = f"enable_{kind}_sdp"
+    return enabled, enable
 
 
-def mem_efficient_sdp_enabled():
-    """Returns the setting."""
-    return _attention["mem_efficient"]
-
-
-def math_sdp_enabled():
-    """Returns the setting."""
-    return _attention["math"]
-
-
-def cudnn_sdp_enabled():
-    """Returns the setting."""
-    return _attention["cudnn"]
-
-
-def enable_flash_sdp(enabled):
-    """Changes the setting."""
-    _attention["flash"] = bool(enabled)
-
-
-def enable_mem_efficient_sdp(enabled):
-    """Changes the setting."""
-    _attention["mem_efficient"] = bool(enabled)
-
-
-def enable_math_sdp(enabled):
-    """Changes the setting."""
-    _attention["math"] = bool(enabled)
-
-
-def enable_cudnn_sdp(enabled):
-    """Changes the setting."""
-    _attention["cudnn"] = bool(enabled)
+flash_sdp_enabled, enable_flash_sdp = _setting("flash")
+mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _setting("mem_efficient")
+math_sdp_enabled, enable_math_sdp = _setting("math")
+cudnn_sdp_enabled, enable_cudnn_sdp = _setting("cudnn")
 
 
 @contextlib.contextmanager

@@ -71,6 +71,13 @@ def need_broadcast(a, b):
             )
 
 
+def check_info(found, check_errors, name, reason):
+    """Raises if a code in the results `found` says that it failed, if `check_errors`; returns them."""
+    if check_errors:
+        raise_if_failed(found.info, name, reason)
+    return found
+
+
 def raise_if_failed(info, name, reason, kind=LinAlgError):
     """Raises an error for the first matrix with nonzero info. `reason` may contain the info."""
     codes = innermost(info._a)

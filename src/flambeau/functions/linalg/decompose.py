@@ -10,6 +10,7 @@ from .._out import out_variant, same
 from .._results import result
 from .._types import typed
 from ._matrices import (
+    check_info,
     need_fitting,
     need_floating,
     need_matrices,
@@ -63,9 +64,7 @@ def cholesky(A, *, upper=False):
 def cholesky_ex(A, *, upper=False, check_errors=False):
     """The Cholesky factors, and for each matrix 0 or the order of the leading minor that is not positive definite."""
     found = CholeskyEx(ops.cholesky_ex(need_square(A, "linalg.cholesky"), upper=bool(upper)))
-    if check_errors:
-        raise_if_failed(found.info, "linalg.cholesky_ex", NOT_POSITIVE)
-    return found
+    return check_info(found, check_errors, "linalg.cholesky_ex", NOT_POSITIVE)
 
 
 # ---- QR
@@ -193,9 +192,7 @@ def eigvals(A):
 def lu_factor_ex(A, *, pivot=True, check_errors=False):
     """The compact LU factorization, its pivots, and for each matrix 0 or the index of a zero pivot."""
     found = LuFactorEx(_factor(A, pivot, "linalg.lu_factor"))
-    if check_errors:
-        raise_if_failed(found.info, "torch.linalg.lu_factor_ex", ZERO_PIVOT)
-    return found
+    return check_info(found, check_errors, "torch.linalg.lu_factor_ex", ZERO_PIVOT)
 
 
 @out_variant(dtype=same, aliases="any")
@@ -238,9 +235,7 @@ def unpack_factors(LU):
 def ldl_factor_ex(A, *, hermitian=False, check_errors=False):
     """The compact LDL factorization of symmetric (or Hermitian) matrices, its pivots, and the index of a zero pivot."""
     found = LdlFactorEx(ops.ldl_factor_ex(need_square(A, "linalg.ldl_factor_ex"), hermitian=bool(hermitian)))
-    if check_errors:
-        raise_if_failed(found.info, "torch.linalg.ldl_factor_ex", ZERO_BLOCK)
-    return found
+    return check_info(found, check_errors, "torch.linalg.ldl_factor_ex", ZERO_BLOCK)
 
 
 @out_variant(dtype=same, aliases="any")

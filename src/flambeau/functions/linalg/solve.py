@@ -15,6 +15,7 @@ from .._args import as_int, need_tensor, tensor_on
 from .._out import out_variant, same
 from .._results import result
 from ._matrices import (
+    check_info,
     need_fitting,
     need_floating,
     need_matrices,
@@ -69,10 +70,7 @@ def inv(A):
 @out_variant(dtype=same, aliases="any")
 def inv_ex(A, *, check_errors=False):
     """The inverses, and for each matrix 0 or the index of the zero pivot that made it fail."""
-    found = InvEx(ops.inv_ex(need_square(A, "linalg.inv")))
-    if check_errors:
-        raise_if_failed(found.info, "linalg.inv_ex", SINGULAR)
-    return found
+    return check_info(InvEx(ops.inv_ex(need_square(A, "linalg.inv"))), check_errors, "linalg.inv_ex", SINGULAR)
 
 
 @out_variant(aliases="any")
@@ -142,10 +140,7 @@ def solve(A, B, *, left=True):
 @out_variant(dtype=same, aliases="any")
 def solve_ex(A, B, *, left=True, check_errors=False):
     """The solution of ``solve``, and for each matrix 0 or the index of the zero pivot that made it fail."""
-    found = SolveEx(_solve(A, B, left))
-    if check_errors:
-        raise_if_failed(found.info, "torch.linalg.solve_ex", SOLVE_SINGULAR)
-    return found
+    return check_info(SolveEx(_solve(A, B, left)), check_errors, "torch.linalg.solve_ex", SOLVE_SINGULAR)
 
 
 def _solve(A, B, left):

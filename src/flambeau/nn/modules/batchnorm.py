@@ -276,37 +276,25 @@ class _LazyNorm(LazyModuleMixin):
         self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNorm, _BatchNorm, ranks=(2, 3)):
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm, ranks=(2, 3), becomes=BatchNorm1d):
     """A ``BatchNorm1d`` that infers ``num_features`` from its first input."""
 
-    cls_to_become = BatchNorm1d
 
-
-class LazyBatchNorm2d(_LazyNorm, _BatchNorm, ranks=(4,)):
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm, ranks=(4,), becomes=BatchNorm2d):
     """A ``BatchNorm2d`` that infers ``num_features`` from its first input."""
 
-    cls_to_become = BatchNorm2d
 
-
-class LazyBatchNorm3d(_LazyNorm, _BatchNorm, ranks=(5,)):
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm, ranks=(5,), becomes=BatchNorm3d):
     """A ``BatchNorm3d`` that infers ``num_features`` from its first input."""
 
-    cls_to_become = BatchNorm3d
 
-
-class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, ranks=(2, 3)):
+class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, ranks=(2, 3), becomes=InstanceNorm1d):
     """An ``InstanceNorm1d`` that infers ``num_features`` from its first input."""
 
-    cls_to_become = InstanceNorm1d
 
-
-class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, ranks=(3, 4)):
+class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, ranks=(3, 4), becomes=InstanceNorm2d):
     """An ``InstanceNorm2d`` that infers ``num_features`` from its first input."""
 
-    cls_to_become = InstanceNorm2d
 
-
-class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, ranks=(4, 5)):
+class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, ranks=(4, 5), becomes=InstanceNorm3d):
     """An ``InstanceNorm3d`` that infers ``num_features`` from its first input."""
-
-    cls_to_become = InstanceNorm3d

@@ -284,37 +284,25 @@ class _LazyConvTranspose(_LazyConv):
         self._make_lazy(out_channels, bias, device, dtype)
 
 
-class LazyConv1d(_LazyConvPlain, Conv1d):
+class LazyConv1d(_LazyConvPlain, Conv1d, becomes=Conv1d):
     """A ``Conv1d`` that infers ``in_channels`` from its first input."""
 
-    cls_to_become = Conv1d
 
-
-class LazyConv2d(_LazyConvPlain, Conv2d):
+class LazyConv2d(_LazyConvPlain, Conv2d, becomes=Conv2d):
     """A ``Conv2d`` that infers ``in_channels`` from its first input."""
 
-    cls_to_become = Conv2d
 
-
-class LazyConv3d(_LazyConvPlain, Conv3d):
+class LazyConv3d(_LazyConvPlain, Conv3d, becomes=Conv3d):
     """A ``Conv3d`` that infers ``in_channels`` from its first input."""
 
-    cls_to_become = Conv3d
 
-
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, becomes=ConvTranspose1d):
     """A ``ConvTranspose1d`` that infers ``in_channels`` from its first input."""
 
-    cls_to_become = ConvTranspose1d
 
-
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, becomes=ConvTranspose2d):
     """A ``ConvTranspose2d`` that infers ``in_channels`` from its first input."""
 
-    cls_to_become = ConvTranspose2d
 
-
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, becomes=ConvTranspose3d):
     """A ``ConvTranspose3d`` that infers ``in_channels`` from its first input."""
-
-    cls_to_become = ConvTranspose3d

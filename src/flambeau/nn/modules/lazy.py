@@ -17,6 +17,11 @@ class LazyModuleMixin:
 
     cls_to_become: type | None = None
 
+    def __init_subclass__(cls, *, becomes=None, **others):
+        super().__init_subclass__(**others)
+        if becomes is not None:
+            cls.cls_to_become = becomes
+
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(_adopt_shapes, with_module=True)
