@@ -535,6 +535,45 @@ def test_default_dtype_and_device_are_followed():
         assert flambeau.zeros(2).is_meta and flambeau.tensor([1]).is_meta and flambeau.arange(3).is_meta
 
 
+MAKE_ON_DEFAULT = {  # whether PyTorch makes it on a default device
+    "as_tensor of an array": (lambda t: t.as_tensor(np.ones(2)), True),
+    "as_tensor of a tensor": (lambda t: t.as_tensor(t.ones(2, device="cpu")), True),
+    "as_tensor of a list": (lambda t: t.as_tensor([1.0, 2]), True),
+    "as_tensor with a device": (lambda t: t.as_tensor(np.ones(2), device="cpu"), False),
+    "asarray of an array": (lambda t: t.asarray(np.ones(2)), True),
+    "asarray of a tensor": (lambda t: t.asarray(t.ones(2, device="cpu")), True),
+    "asarray of a list": (lambda t: t.asarray([1]), True),
+    "tensor": (lambda t: t.tensor(np.ones(2)), True),
+    "from_numpy": (lambda t: t.from_numpy(np.ones(2)), False),
+    "frombuffer": (lambda t: t.frombuffer(bytearray(8), dtype=t.float32), False),
+    "scalar_tensor": (lambda t: t.scalar_tensor(1.0), True),
+    "linspace": (lambda t: t.linspace(0, 1, 3), True),
+    "triu_indices": (lambda t: t.triu_indices(3, 3), True),
+    "hann_window": (lambda t: t.hann_window(3), True),
+    "fftfreq": (lambda t: t.fft.fftfreq(4), True),
+    "empty_strided": (lambda t: t.empty_strided((2,), (1,)), True),
+    "randperm": (lambda t: t.randperm(3), True),
+    "Tensor": (lambda t: t.Tensor(2), False),
+    "ones_like": (lambda t: t.ones_like(t.ones(2, device="cpu")), False),
+    "a module": (lambda t: t.nn.BatchNorm1d(2).num_batches_tracked, True),
+}
+
+
+@pytest.mark.parametrize("name", MAKE_ON_DEFAULT)
+@pytest.mark.parametrize("library", [flambeau, pytest.param("torch", marks=pytest.mark.oracle)], ids=["flambeau", "torch"])
+def test_what_is_made_on_a_default_device(name, library):
+    t = pytest.importorskip(library) if isinstance(library, str) else library
+    make, follows = MAKE_ON_DEFAULT[name]
+    with t.device("meta"):
+        assert make(t).is_meta is follows
+    t.set_default_device("meta")
+    try:
+        assert make(t).is_meta is follows
+    finally:
+        t.set_default_device(None)
+    assert not make(t).is_meta
+
+
 def test_out_is_resized_and_counts_as_a_write():
     out = flambeau.empty(0)
     before = out._version

@@ -323,6 +323,38 @@ def test_a_generator_of_a_device_has_a_state_of_its_own():
         torch.rand(2, generator=generator)
 
 
+def test_devices_have_default_generators():
+    def draws(**k):
+        return [torch.rand(3, device="xla", **k), torch.randperm(5, device="xla", **k)]
+
+    torch.manual_seed(3)
+    of_cpu, of_device = torch.rand(4), draws()
+    assert torch.equal(torch.cat(of_device), torch.cat(draws(generator=torch.Generator("xla").manual_seed(3))))
+    torch.manual_seed(3)
+    torch.nn.functional.dropout(torch.ones(9, device="xla"))
+    assert torch.equal(torch.rand(4), of_cpu)  # draws on the device are none of the CPU
+    with torch.random.fork_rng(devices=["xla"]):
+        inside = draws()
+    assert torch.equal(torch.cat(draws()), torch.cat(inside))
+    with torch.random.fork_rng(devices=[]):
+        inside = draws()
+    assert not torch.equal(torch.cat(draws()), torch.cat(inside))
+    seed = torch.seed()
+    assert torch.equal(draws()[0], draws(generator=torch.Generator("xla").manual_seed(seed))[0])
+
+
+def test_a_default_generator_that_is_first_needed_in_a_trace(monkeypatch):
+    monkeypatch.setattr(torch.random, "_of_devices", {})
+    torch.manual_seed(4)
+    x = torch.ones(3, device="xla")
+    noisy = torch.compile(lambda x, draws: torch.rand_like(x) if draws else x * 2)
+    noisy(x, False), noisy(x, False)
+    found = noisy(x, True), noisy(x, True)
+    torch.manual_seed(4)
+    for y in found:
+        assert torch.equal(torch.rand_like(x), y)
+
+
 def test_a_generator_of_the_cpu_gives_its_numbers():
     def draw(device):
         k = {"device": device, "generator": torch.Generator().manual_seed(3)}

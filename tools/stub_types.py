@@ -137,9 +137,10 @@ STARRED = {"at": "Dims", "matrices": "Tensor", "shapes": "Dims", "tensors": "Ten
 TENSORS = "tuple[Tensor, ...]"
 RETURNS = by_name({
     "Any": "item load tolist __dlpack_device__ __reduce_ex__",
-    "None": """__delitem__ __setitem__ __setstate__ backward retain_grad save set_anomaly_enabled set_default_device
-        set_default_dtype set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision
-        set_num_interop_threads set_num_threads set_rng_state use_deterministic_algorithms""",
+    "None": """__delitem__ __setitem__ __setstate__ backward record_stream retain_grad save set_anomaly_enabled
+        set_default_device set_default_dtype set_default_tensor_type set_deterministic_debug_mode
+        set_float32_matmul_precision set_num_interop_threads set_num_threads set_rng_state
+        use_deterministic_algorithms""",
     "Bool": """__bool__ __contains__ allclose are_deterministic_algorithms_enabled can_cast equal
         is_anomaly_check_nan_enabled is_anomaly_enabled is_complex is_conj is_contiguous
         is_deterministic_algorithms_warn_only_enabled is_floating_point is_grad_enabled is_inference

@@ -82,11 +82,29 @@ class _Defaults(threading.local):
 
 _defaults = per_thread(_Defaults())
 _default_device = CPU
+_current: dict[str, int] = {}  # the index that is meant by a kind of device alone, where it is not 0
+
+
+def current_index(kind):
+    """The index of the current device of a kind."""
+    return _current.get(kind, 0)
+
+
+def set_current_index(kind, index):
+    """Makes a device the current one of its kind: the one that is meant without an index."""
+    _current[kind] = index
 
 
 def get_default_device():
     """The device that new tensors are created on by default."""
     return _defaults.stack[-1] if _defaults.stack else _default_device
+
+
+def explicit_default():
+    """The default device if a context or ``set_default_device`` has set one, otherwise None."""
+    if _defaults.stack:
+        return _defaults.stack[-1]
+    return None if _default_device is CPU else _default_device
 
 
 def set_default_device(device):
@@ -110,7 +128,7 @@ def resolve(dev):
         dev = device(dev)
     index = dev.index
     if dev.type in _ACCELERATORS:
-        index = index or 0
+        index = _current.get(dev.type, 0) if index is None else index
     elif dev.type not in ("cpu", "meta"):
         raise RuntimeError(NO_ENGINE.format(kind=dev.type))
     else:

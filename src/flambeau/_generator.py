@@ -73,7 +73,18 @@ class Generator:
     """
 
     def __init__(self, device="cpu"):
-        self._device = resolve(device)
+        check_not_traced()
+        self._begin(resolve(device), DEFAULT_SEED)
+
+    @classmethod
+    def seeded(cls, device, seed):
+        """A generator in a state in which another one could have been all along: it may be made while tracing."""
+        self = cls.__new__(cls)
+        self._begin(device, seed)
+        return self
+
+    def _begin(self, device, seed):
+        self._device = device
         if self._device.type not in ("cpu", "meta"):
             try:
                 engine_on(self._device).jax_device(self._device)
@@ -86,7 +97,7 @@ class Generator:
         # Its words and its position where they lie: NumPy's own `state` builds a dict word by word.
         words = ctypes.c_uint32 * (_WORDS + 1)
         self._memory = np.frombuffer(words.from_address(self._twister.ctypes.state_address), np.uint32)
-        self.manual_seed(DEFAULT_SEED)
+        self._restart(seed)
 
     @property
     def device(self) -> Device:
@@ -103,12 +114,15 @@ class Generator:
         if not -(2**63) <= seed < 2**64:
             raise ValueError(SEED_OVERFLOW.format(seed=seed))
         check_not_traced()
+        self._restart(seed)
+        return self
+
+    def _restart(self, seed):
         with self._lock:
             self._seed = int(seed) % 2**64
             self._twister._legacy_seeding(self._seed & 0xFFFFFFFF)
             self._untouched = True
             self._next_normal: float | None = None
-        return self
 
     def seed(self) -> int:
         """Seeds from the operating system's entropy and returns the seed."""

@@ -4,8 +4,11 @@ from . import cuda
 from ._device import device
 
 __all__ = [
-    "Event", "Stream", "current_accelerator", "current_device_index", "device_count", "empty_cache", "is_available",
-    "set_device_index", "synchronize",
+    "Event", "Stream", "current_accelerator", "current_device_idx", "current_device_index", "current_stream",
+    "device_count", "device_index", "empty_cache", "empty_host_cache", "get_memory_info", "is_available",
+    "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats",
+    "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_idx", "set_device_index", "set_stream",
+    "synchronize",
 ]
 
 NO_EVENTS = "cpu backend doesn't support events: work is done when record() is called; take the time instead."
@@ -44,6 +47,11 @@ def set_device_index(device):
     cuda.set_device(device)
 
 
+current_device_idx, set_device_idx = current_device_index, set_device_index
+device_index = cuda.device
+current_stream, set_stream = cuda.current_stream, cuda.set_stream
+
+
 def synchronize(device=None):
     """Waits for all work on a device."""
     _check()
@@ -53,6 +61,18 @@ def synchronize(device=None):
 def empty_cache():
     """Releases cached memory: nothing to do."""
     _check()
+
+
+def empty_host_cache():
+    """Releases cached memory of the host: nothing to do."""
+    _check()
+
+
+memory_allocated, max_memory_allocated = cuda.memory_allocated, cuda.max_memory_allocated
+memory_reserved, max_memory_reserved = cuda.memory_reserved, cuda.max_memory_reserved
+memory_stats, get_memory_info = cuda.memory_stats, cuda.mem_get_info
+reset_peak_memory_stats = cuda.reset_peak_memory_stats
+reset_accumulated_memory_stats = cuda.reset_accumulated_memory_stats
 
 
 class Stream:

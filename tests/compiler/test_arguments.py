@@ -296,3 +296,21 @@ def test_what_is_the_same_each_time_may_be_returned(returns):
 
 KNOWN = Bare()
 KNOWN.items = []
+
+
+def test_tensors_without_elements_may_be_returned():
+    compiled = torch.compile(lambda x: (x * 2, torch.zeros(3, device="meta")))
+    compiled(number(1))
+    with pytest.warns(RuntimeWarning, match="a tensor on the device meta"):
+        compiled(number(1))
+    x, found = compiled(number(2))
+    assert x == 4 and found.is_meta and found.shape == (3,)
+
+
+@pytest.mark.parametrize("device", ["xla", "cpu"])
+def test_tensors_are_made_on_the_default_device_of_the_call(device):
+    compiled = torch.compile(lambda: torch.zeros(3) + 1)
+    for _ in range(2):
+        compiled(), compiled()
+        with torch.device(device):
+            assert [compiled().device.type for _ in range(3)] == [device] * 3

@@ -415,6 +415,10 @@ def other_default(x):
     torch.set_default_dtype(torch.float64)
 
 
+def other_default_device(x):
+    torch.set_default_device("meta")
+
+
 def caught_item(x):
     try:
         return x.sum().item()
@@ -441,6 +445,7 @@ def outer_graph(x):
     (set_seed, "a generator is made, seeded"), (fork, "a generator is made, seeded"),
     (make_generator, "a generator is made, seeded"), (hook, "adds or removes hooks"), (retain, "adds or removes hooks"),
     (switch_off, "leaves behind another mode of recording"), (other_default, "leaves behind another default dtype"),
+    (other_default_device, "leaves behind another default device"),
     (caught_item, "needs the elements of a tensor"), (caught_unique, "needs the elements of a tensor"),
     (outer_backward, "asks for gradients that pass through a tensor from outside"),
     (outer_graph, "asks for gradients that pass through a tensor from outside"),
@@ -453,6 +458,7 @@ def test_what_is_refused_leaves_everything_as_it_was(function, message):
     finally:
         torch.set_grad_enabled(True)
         torch.set_default_dtype(torch.float32)
+        torch.set_default_device(None)
     w.grad, state = None, torch.get_rng_state()
     x = w * 2
     node = x.grad_fn

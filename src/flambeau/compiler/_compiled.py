@@ -7,6 +7,7 @@ import time
 import warnings
 
 from .. import _dtypes
+from .._device import current_index, get_default_device
 from .._modes import modes
 from .._precision import precision
 from ..engines import TRACED, is_traced_error
@@ -187,7 +188,8 @@ def user_line(traceback):
 def key_of(call, tensors, containers):
     """By which calls are of one kind; the tensors among the arguments are appended to `tensors`."""
     nest = flatten(call, tensors)
-    settings = modes.grad, _dtypes.get_default_dtype(), precision.key, modes.autocast and modes.autocast.key
+    defaults = _dtypes.get_default_dtype(), get_default_device(), current_index("cuda")
+    settings = modes.grad, *defaults, precision.key, modes.autocast and modes.autocast.key
     return (nest, *[signature(t) for t in tensors], sharing(tensors), sharing(containers), *settings)
 
 

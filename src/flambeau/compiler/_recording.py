@@ -2,7 +2,7 @@
 
 import jax
 
-from .._device import CPU
+from .._device import CPU, META
 from .._interrupts import is_interrupt
 from .._tensor import LEAF, wrap
 from ..autograd.engine import Pass
@@ -22,6 +22,7 @@ CREATED = (
     "it creates a {kind} that it returns or sets, of which a program cannot create another one. Return tensors, "
     "containers of them, or objects of classes of yours"
 )
+WITHOUT_ELEMENTS = "it returns or sets a tensor on the device meta, and a program computes elements"
 
 
 class Recording:
@@ -134,6 +135,8 @@ class Recording:
         self.aliases = {key: (t, base, tuple([with_key(step, self.computed_index) for step in chain]))
                         for key, (t, base, chain) in self.aliases.items()}
         self.output_devices = [t.device for t in self.outputs]
+        if META in self.output_devices:
+            raise EagerOnly(WITHOUT_ELEMENTS, has_begun=False)
         self.strides = [None if t.is_contiguous() else t.stride() for t in self.outputs]
 
     def flatten(self, value):

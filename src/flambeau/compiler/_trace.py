@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from .. import _dtypes
-from .._device import CPU
+from .._device import CPU, current_index, get_default_device, set_current_index, set_default_device
 from .._modes import NO_TRACER, Tracer, in_use, modes
 from .._storage import DeviceStorage, Storage
 from .._tensor import Tensor, refresh, storage_of, wrap
@@ -83,7 +83,7 @@ TRACED_ERRORS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConve
 ARITHMETIC_SETTINGS = ("add_scaled", "sub_scaled", "addcmul", "addcdiv")  # ops that multiply by their setting
 
 _one_at_a_time = threading.Lock()
-MODES = ("mode of recording (no_grad, enable_grad)", "default dtype")
+MODES = ("mode of recording (no_grad, enable_grad)", "default dtype", "default device", "current device")
 
 
 class Trace(Tracer):
@@ -150,7 +150,10 @@ class Trace(Tracer):
         self.watch.attributes.clear()
 
     def restore(self):
-        modes.grad, dtype = self.modes
+        modes.grad, dtype, device, index = self.modes
+        set_current_index("cuda", index)
+        if device is not get_default_device():
+            set_default_device(device)
         if dtype is not _dtypes.get_default_dtype():
             _dtypes.set_default_dtype(dtype)
         for lifted in reversed(self.lifted.values()):
@@ -459,4 +462,4 @@ class Trace(Tracer):
 
 
 def modes_now():
-    return modes.grad, _dtypes.get_default_dtype()
+    return modes.grad, _dtypes.get_default_dtype(), get_default_device(), current_index("cuda")

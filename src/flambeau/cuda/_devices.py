@@ -6,14 +6,14 @@ import functools
 import importlib.util
 from dataclasses import dataclass
 
+from .._device import current_index, resolve, set_current_index
 from .._device import device as Device
-from .._device import resolve
 from ..engines import engine_on
 
 __all__ = [
-    "current_device", "device", "device_count", "device_of", "get_arch_list", "get_device_capability",
-    "get_device_name", "get_device_properties", "init", "is_available", "is_bf16_supported", "is_initialized",
-    "set_device", "synchronize",
+    "can_device_access_peer", "current_device", "device", "device_count", "device_of", "get_arch_list",
+    "get_device_capability", "get_device_name", "get_device_properties", "get_gencode_flags", "init", "is_available",
+    "is_bf16_supported", "is_initialized", "is_tf32_supported", "set_device", "synchronize",
 ]
 
 PLUGINS = ("jax_cuda12_plugin", "jax_cuda13_plugin", "jax_rocm60_plugin", "jax_rocm7_plugin")
@@ -23,9 +23,6 @@ NO_CUDA = (
     "for GPUs (pip install 'jax[cuda12]'), or stay on the CPU: guard what needs a GPU by torch.cuda.is_available()."
 )
 INVALID_DEVICE = "CUDA error: invalid device ordinal: there is no GPU {index}; there are {count}"
-
-_current = 0
-
 
 @functools.cache
 def jax_devices():
@@ -68,21 +65,20 @@ def index_of(device):
     if isinstance(device, str):
         device = Device(device)
     index = device.index if isinstance(device, Device) else device
-    index = _current if index is None else index
+    index = current_index("cuda") if index is None else index
     if not 0 <= index < device_count():
         raise RuntimeError(INVALID_DEVICE.format(index=index, count=device_count()))
     return index
 
 
 def current_device():
-    """The index of the current GPU, which functions of ``torch.cuda`` default to."""
+    """The index of the current GPU; see ``set_device``."""
     return index_of(None)
 
 
 def set_device(device):
-    """Sets the current GPU, which functions of ``torch.cuda`` default to."""
-    global _current
-    _current = index_of(device)
+    """Sets the current GPU, which functions of ``torch.cuda``, and the device "cuda" without an index, refer to."""
+    set_current_index("cuda", index_of(device))
 
 
 class device:
@@ -147,16 +143,27 @@ def get_device_capability(device=None):
     return int(major), int(minor or 0)
 
 
+def can_device_access_peer(device, peer_device):
+    """Whether a GPU could read the memory of another one: False, as JAX moves arrays between them."""
+    index_of(device), index_of(peer_device)
+    return False
+
+
+def get_gencode_flags():
+    """Flags of compiled architectures: none, as XLA compiles for the GPU it finds."""
+    return ""
+
+
 def get_arch_list():
     """The compiled architectures: an empty list, as XLA compiles for the GPU it finds."""
     return []
 
 
+def is_tf32_supported():
+    """Whether there is a GPU that supports TensorFloat-32."""
+    return is_available() and get_device_capability()[0] >= 8
+
+
 def is_bf16_supported(including_emulation=True):
     """Whether there is a GPU that supports bfloat16."""
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)
-
-
-def current_torch_device():
-    """The current GPU as a ``torch.device``."""
-    return resolve(Device("cuda", current_device()))

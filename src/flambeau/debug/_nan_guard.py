@@ -7,7 +7,7 @@ import numpy as np
 from .._modes import modes, no_grad
 from .._tape import frames_of, name_of
 from .._tensor import LEAF, Tensor, wrap
-from ..random import get_rng_state, set_rng_state
+from ..random import get_all_states, set_all_states
 from ._module_calls import ModuleCalls
 from ._observer import OpObserver, user_line_of
 from ._values import array_is_finite, describe, is_finite, tensors_in
@@ -110,7 +110,7 @@ class nan_guard:
 
     def _enter(self, module, args, kwargs):
         if not self._calls.open and not self._again:
-            self._root = module, args, kwargs, get_rng_state()
+            self._root = module, args, kwargs, get_all_states()
         self._calls.enter(self._paths[module])
 
     def _leave(self, module, args, output):
@@ -144,15 +144,15 @@ class nan_guard:
     def _run_again(self, root, args, kwargs, state):
         """Repeats a forward while checking every op, then restores buffers and random state."""
         buffers = [(b, b.clone()) for b in root.buffers()]
-        now = get_rng_state()
-        set_rng_state(state)
+        now = get_all_states()
+        set_all_states(state)
         self._again, self._calls = True, ModuleCalls()
         try:
             with no_grad(), OpObserver(self._look):
                 root(*args, **kwargs)
         finally:
             self._again = False
-            set_rng_state(now)
+            set_all_states(now)
             with no_grad():
                 for buffer, value in buffers:
                     buffer.copy_(value)

@@ -5,7 +5,7 @@ import functools
 import operator
 
 from .._modes import no_grad
-from ..random import get_rng_state, set_rng_state
+from ..random import get_all_states, set_all_states
 from ._values import tensors_in
 
 __all__ = ["preserve_state", "scalar_of"]
@@ -26,13 +26,13 @@ def preserve_state(model):
     """A context manager that restores gradients, buffers and the random state."""
     grads = [(p, p.grad) for p in model.parameters()]
     buffers = [(b, b.detach().clone()) for b in model.buffers()]
-    state = get_rng_state()
+    state = get_all_states()
     for p, _ in grads:
         p.grad = None
     try:
         yield
     finally:
-        set_rng_state(state)
+        set_all_states(state)
         for p, grad in grads:
             p.grad = grad
         with no_grad():

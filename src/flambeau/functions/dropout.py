@@ -10,7 +10,7 @@ from .._tensor import engine_for, wrap
 from ..autograd._writes import assign, check_history, check_writable, count_write, in_graph, snapshot
 from ..engines import NUMPY
 from ..ops.pointwise import mul
-from ..random import default_generator
+from ..random import default_of
 from ._args import need_tensor
 from ._randomness import sampling_levels
 from ._types import typed
@@ -40,11 +40,12 @@ def _check_p(p):
 
 def _draw_scale(input, blank, p):
     """The factor of each element or channel."""
+    generator = default_of(input.device)
     if not sampling_levels():
-        drawn = engine_for(input).dropout_scale(default_generator, input._a, blank.shape, p)
+        drawn = engine_for(input).dropout_scale(generator, input._a, blank.shape, p)
         if drawn is not None:
             return wrap(drawn, input.device)
-    return draw_like(input, blank, lambda mask: NUMPY.fill_dropout_scale(default_generator, mask, p))
+    return draw_like(input, blank, lambda mask: NUMPY.fill_dropout_scale(generator, mask, p))
 
 
 def _dropout(input, p, train, name, feature, alpha):
@@ -60,7 +61,7 @@ def _dropout(input, p, train, name, feature, alpha):
         raise RuntimeError(f"{name}: result type Float can't be cast to the desired output type {word}; use .float()")
     if not alpha:
         return mul(input, _draw_scale(input, blank, p))
-    kept = draw_like(input, blank, lambda mask: NUMPY.fill_bernoulli(default_generator, mask, 1 - p))
+    kept = draw_like(input, blank, lambda mask: NUMPY.fill_bernoulli(default_of(input.device), mask, 1 - p))
     saturated = 1.7580993408473766  # -alpha * scale of SELU: its negative limit
     scale = 1 / math.sqrt((saturated**2 * p + 1) * (1 - p))
     shift = (kept - 1) * (saturated * scale) + saturated * scale * p

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from .. import _dtypes
-from .._device import CPU, META, resolve
+from .._device import CPU, META, explicit_default, resolve
 from .._dtypes import type_word
 from .._fp_errors import call_without_fp_warnings
 from .._tensor import Tensor, wrap
@@ -73,6 +73,8 @@ def new_tensor(self, data, dtype=None, device=None, requires_grad=False, pin_mem
 
 def as_tensor(data, dtype=None, device=None):
     """Converts `data` to a tensor, sharing its memory and autograd history if possible."""
+    if device is None:
+        device = explicit_default()
     if isinstance(data, np.ndarray):
         data = from_numpy(data)
     if isinstance(data, Tensor):
@@ -87,6 +89,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
         copy: True always copies, False never does (ValueError if a copy is needed), None copies if needed.
         requires_grad: defaults to that of `obj`.
     """
+    if device is None:
+        device = explicit_default()
     if isinstance(obj, Tensor):
         return _convert(obj, dtype, device, copy, requires_grad)
     if isinstance(obj, np.generic):

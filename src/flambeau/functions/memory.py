@@ -150,6 +150,10 @@ def is_pinned(self, device=None):
     return False
 
 
+def record_stream(self, stream):
+    """Does nothing: the memory of a tensor is not used again before the work that reads it is done."""
+
+
 # ---- element by element, in Python
 
 
@@ -176,5 +180,5 @@ def _each(t, operands, callable, name):
     return write(t, name, engine_for(t).write, array_from(values, t._a.dtype).reshape(t._a.shape))
 
 
-methods(apply_, is_pinned, is_shared, map_, pin_memory, resize_, resize_as_, set_, share_memory_, resize=resize_copy,
-        resize_as=resize_as_copy)
+methods(apply_, is_pinned, is_shared, map_, pin_memory, record_stream, resize_, resize_as_, set_, share_memory_,
+        resize=resize_copy, resize_as=resize_as_copy)

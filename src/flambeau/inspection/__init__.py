@@ -14,7 +14,7 @@ from .._version import __version__
 from ..debug._run import preserve_state, scalar_of
 from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
-from ..random import get_rng_state, set_rng_state
+from ..random import get_all_states, set_all_states
 from ..utils._pytree import tree_map
 from ._arrays import statistics
 from ._compare import comparison_data
@@ -71,11 +71,11 @@ def inspect(model, *inputs, loss=None, optimizer=None, path=None):
 
 def materialize(model, inputs):
     """A copy of a model with lazy modules, initialised by a call."""
-    state = get_rng_state()
+    state = get_all_states()
     model = copy.deepcopy(model)
     with no_grad():
         model(*copy_inputs(inputs))
-    set_rng_state(state)
+    set_all_states(state)
     return model
 
 

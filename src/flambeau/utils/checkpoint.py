@@ -12,7 +12,7 @@ from ..autograd import Function, backward
 from ..autograd.graph import saved_tensors_hooks
 from ..functions.creation import empty
 from ..nn.modules.container import Sequential
-from ..random import default_generator, fork_rng
+from ..random import fork_rng, get_all_states, set_all_states
 
 __all__ = ["CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
            "detach_variable", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]
@@ -194,7 +194,7 @@ class _Call:
 
 def _random_state():
     """The state from which ``_random_numbers`` repeats subsequent draws."""
-    return modes.tracer.mark_draws() if modes.tracer.active else default_generator.get_state()
+    return modes.tracer.mark_draws() if modes.tracer.active else get_all_states()
 
 
 @contextlib.contextmanager
@@ -206,7 +206,7 @@ def _random_numbers(state):
         return
     with fork_rng(enabled=state is not None):
         if state is not None:
-            default_generator.set_state(state)
+            set_all_states(state)
         yield
 
 

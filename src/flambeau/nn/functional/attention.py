@@ -17,7 +17,7 @@ from ...functions.like import zeros_like
 from ...functions.pad import pad
 from ...functions.reduce import softmax
 from ...ops import attention as ops
-from ...random import default_generator
+from ...random import default_of
 from .linear import linear
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
@@ -111,7 +111,7 @@ def _dropped(shape, query, key, value, p):
     On devices whose kernel draws them, their random key.
     """
     if p < 1 and not sampling_levels():
-        drawn = engine_for(query).attention_key(default_generator, query._a, key._a, value._a, p)
+        drawn = engine_for(query).attention_key(default_of(query.device), query._a, key._a, value._a, p)
         if drawn is not None:
             return wrap(drawn, query.device)
     dtype = float32 if query.dtype.itemsize < float32.itemsize else query.dtype

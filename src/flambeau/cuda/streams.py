@@ -2,11 +2,13 @@
 
 import time
 
-from ._devices import current_torch_device, init, synchronize
+from .._device import device as Device
+from .._device import resolve
+from ._devices import index_of, init, synchronize
 
 __all__ = [
     "CUDAGraph", "Event", "Stream", "StreamContext", "current_stream", "default_stream", "graph",
-    "is_current_stream_capturing", "stream",
+    "is_current_stream_capturing", "set_stream", "stream",
 ]
 
 NOT_TIMED = "Both events must be created with argument 'enable_timing=True' and recorded before elapsed_time."
@@ -14,19 +16,26 @@ NO_GRAPHS = "CUDA graphs are not supported; flambeau.compile() makes one program
 
 
 class Stream:
-    """The stream of a GPU; all streams are the same."""
+    """The stream of a GPU, which is also a context manager; all streams of a GPU are the same."""
+
+    cuda_stream = 0
 
     def __init__(self, device=None, priority=0, **kwargs):
-        init()
-        self.device = current_torch_device()
+        self.device = resolve(Device("cuda", index_of(device)))
+        self.priority = priority
+
+    @property
+    def device_index(self):
+        """The index of the GPU."""
+        return self.device.index
 
     def synchronize(self):
         """Waits for all work on the GPU."""
-        synchronize()
+        synchronize(self.device)
 
     def query(self):
         """Waits for all work and returns True."""
-        synchronize()
+        synchronize(self.device)
         return True
 
     def wait_event(self, event):
@@ -40,6 +49,12 @@ class Stream:
         event = Event() if event is None else event
         event.record(self)
         return event
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return None
 
     def __eq__(self, other):
         return isinstance(other, Stream) and self.device == other.device
@@ -74,6 +89,10 @@ def current_stream(device=None):
 default_stream = current_stream
 
 
+def set_stream(stream):
+    """Does nothing, as there is only one stream."""
+
+
 class Event:
     """A timestamp; recording it waits for the GPU, so that elapsed times are accurate."""
 
@@ -84,7 +103,7 @@ class Event:
 
     def record(self, stream=None):
         """Waits for pending work and takes the time."""
-        synchronize()
+        synchronize(None if stream is None else stream.device)
         self.time = time.perf_counter()
 
     def elapsed_time(self, end_event):
