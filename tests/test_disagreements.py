@@ -461,7 +461,48 @@ ORDERS_IN_MEMORY = [f"torch.ones({made}.dim_order()" for made in (
 DIMENSIONS = [f"torch.ones({shape}).unflatten({dim}, {sizes})" for shape in ("()", "2") for dim in (-2, -1, 0, 1, 2) for sizes in ("(-1, 1)", "(1, 1)", "(3, 1)")]
 
 
+LARGEST_DIFFERENCES = [  # several that are equal, and none at all
+    f"x = ((torch.arange(12.) % 5 - 2).reshape(3, 4){part}).requires_grad_()\ny = torch.{name}\n(y, torch.autograd.grad(y.sum(), x)[0])"
+    for part in ("", "[:, :0]") for name in ("cdist(x, x.detach(), p=inf)", "nn.functional.pdist(x, p=inf)")]
+MEMBERS = [  # compared in the dtype that both promote to
+    f"torch.isin({elements})" for elements in (
+        "torch.tensor([0.1]), 0.1", "torch.tensor([0.1]).half(), 0.1", "0.1, torch.tensor([0.1])", "torch.tensor([44], dtype=torch.uint8), 300",
+        "torch.tensor([44], dtype=torch.uint8), torch.tensor(300)", "torch.tensor([44], dtype=torch.uint8), torch.tensor([300])",
+        "torch.tensor([16777216.0]), torch.tensor([16777217])", "torch.tensor([256.0] * 3).bfloat16(), torch.tensor([257] * 50)",
+        "torch.zeros(0).bfloat16(), 2", "torch.tensor([0.1]), torch.tensor([0.1]).double()", "torch.tensor([2]), 2.5, invert=True")]
+BATCHED_NUMBERS = [  # an operand without dimensions has less priority in a sample, and is not cast to the integers of the other
+    f"x, y = torch.ones(2, 3, dtype=torch.uint8), torch.tensor(-1)\ntorch.func.vmap(lambda x, y: {call}, in_dims=(1, None))(x, y)"
+    for call in ("x / y", "torch.atan2(x, y)", "torch.special.xlogy(x, y)", "(x * y).dtype", "torch.hypot(x.float(), y.double()).dtype")]
+SELECTED = [f"torch.func.vmap(lambda x: torch.masked_select(x, torch.tensor({mask})))(torch.arange(12.).reshape(3, 4))"
+            for mask in ("True", "False", "[True, False, True, True]", "[[True], [False]]")]
+INSIDE = [f"torch.func.{call}" for call in (  # errors of functions that no rule covers
+    "jacfwd(lambda x: x * 2)(torch.ones(2, dtype=torch.int64))", "jacrev(lambda x: x * 2)(torch.ones(2, dtype=torch.int64))",
+    "hessian(lambda x: x.sum())(torch.ones(2, dtype=torch.int64))", "jvp(lambda x: x.clone().resize_(3), (torch.ones(2),), (torch.ones(2),))")]
+NUMBERS_IN_TENSORS = [  # where a number is wanted, also a tensor without dimensions will do, and NumPy's
+    call.replace("N", number) for number in ("torch.tensor(2)", "torch.tensor(0.5)", "torch.tensor([2])", "torch.tensor(2.0, requires_grad=True)", "'2'")
+    for call in (
+        *[f"torch.{name}, {option}=N)" for name in ("addmm(E, E, E", "addmv(E[0], E, E[0]", "addr(E, E[0], E[0]", "baddbmm(E[None], E[None], E[None]", "addbmm(E, E[None], E[None]")
+          for option in ("alpha", "beta")],
+        "torch.index_add(E, 0, torch.tensor([0]), E[:1], alpha=N)", "torch.eye(2).fill_diagonal_(N)", "torch.linalg.vector_norm(E, N)",
+        "torch.norm(E, N)", "torch.dist(E, E + 1, N)", "torch.nan_to_num(E / 0, N)", "torch.histc(E, 4, -1, N)", "torch.var(E, dim=0, correction=N)",
+        "torch.linalg.norm(E, 2, dim=N)", "torch.scatter(E, 0, torch.tensor([[0]]), N, reduce='add')")]
+NUMBERS_IN_TENSORS = ["E = torch.eye(2) + 1\n" + code for code in NUMBERS_IN_TENSORS]
+COMPLEX_FACTORS = [f"x = torch.tensor([[1.0, 2.0], [0.5, -1.0]], dtype=torch.complex128)\ntorch.func.jvp(lambda x: torch.func.jvp(lambda x: {call}, (x,), (x * 1j,))[1], (x,), (x + 1,))"
+                   for call in ("x * x * 2j", "(lambda U, S, V: (U * S) @ V.mH)(*torch.svd(x))")]
+AXES = [f"torch.{call}" for call in (
+    *[f"fft.{name}(torch.ones(4, 4), axis=0)" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fftshift", "ifftshift")],
+    *[f"fft.{name}(torch.ones(4, 4), axis=(0,))" for name in ("fftn", "ifftn", "rfftn", "irfftn", "hfftn", "fft2")],
+    "gradient(torch.arange(4.), axis=0)[0]")]
+TRUNCATED = [f"torch.arange({bounds}, dtype=torch.{dtype})" for dtype in ("uint8", "int8", "int32") for bounds in ("-1, 2, 0.5", "-1.5, 2, 1", "0, 300, 100")]
+INPUTS_AS_RESULTS = [f"x = torch.ones({shape})\ntorch.{name}" for shape in ("()", "1", "2") for name in (
+    "div(x, torch.ones(2), out=x)", "add(torch.ones(2), x, out=x)", "maximum(x, torch.ones(2, 2), out=x)", "exp(x, out=x)")]
+FILLED = [f"torch.ones({shape}).expand(2, 2).fill_({value})" for shape in ("1", "2", "2, 2") for value in ("2", "torch.tensor(2)", "torch.tensor(2.0)")]
+RESHAPED = [f"t = torch.distributions.ReshapeTransform((2,), (1, 2))\nt{call}" for call in (
+    "(torch.ones(3, 2))", "(torch.ones(3))", ".inv(torch.ones(3, 1, 2))", ".inv(torch.ones(2))", ".inv(torch.ones(3))")]
+
+
 @pytest.mark.parametrize("code", [
+    *LARGEST_DIFFERENCES, *MEMBERS, *BATCHED_NUMBERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *FILLED, *RESHAPED,
     *TOLERANCES, *TRANSFORMS, *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,

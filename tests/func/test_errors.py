@@ -129,3 +129,15 @@ def test_ops_without_a_rule_warn():
     with pytest.warns(UserWarning, match="performance drop because we have not yet implemented the batching rule"):
         found = flambeau.vmap(lambda x: flambeau.block_diag(x, x))(x)
     assert found.shape == (2, 6, 6)
+
+
+def test_counts_need_the_elements_of_a_tensor():
+    x = flambeau.tensor([[1.0, 2.0], [3.0, 5.0]])
+    with pytest.raises(RuntimeError, match=r"vmap: .*Tensor"):
+        flambeau.vmap(lambda x: flambeau.histogram(x, 2)[0])(x)
+    assert flambeau.func.jvp(lambda x: flambeau.histogram(x, 2)[0], (x,), (x,))[0].tolist() == [2, 2]
+
+
+def test_resizing_is_refused():
+    with pytest.raises(RuntimeError, match="cannot resize variables"):
+        flambeau.vmap(lambda x: x.clone().resize_(3))(flambeau.ones(2, 2))

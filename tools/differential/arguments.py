@@ -8,7 +8,9 @@ from .literals import KINDS, kind_of
 def dim(w, x, row):
     """A dimension of x; now and then one that it has not."""
     n = max(x.ndim, 1)
-    return str(w.pick([*range(n), *range(-n, 0)]) if not w.seldom(40) else n + 1)
+    if w.seldom(40):
+        return w.pick((str(n + 1), "torch.tensor(0)", "True"))
+    return str(w.pick([*range(n), *range(-n, 0)]))
 
 
 def dims(w, x, row):
@@ -49,8 +51,13 @@ def index(w, x, row):
 
 
 def number(w, x, row):
-    """A Python number."""
-    options = ["2", "0.5", "-1", "3.0", "0", "True", "-2.5"]
+    """A Python number, now and then as a tensor."""
+    chosen = plain_number(w, x, row)
+    return f"torch.tensor({chosen})" if w.seldom(20) else chosen
+
+
+def plain_number(w, x, row):
+    options = ["2", "0.5", "-1", "3.0", "0", "True", "-2.5", "0.1"]
     if w.special:
         options += ["nan", "inf", "1e30", "300"]
     if "c" in row.kinds:
@@ -134,18 +141,37 @@ def key(w, x, row):
     """A basic or advanced key into x."""
     parts = []
     for size in x.shape[: w.integer(0, x.ndim)]:
-        options = [":", "0", "-1", "::2", "1:", "None", f"[{max(size - 1, 0)}, 0]"]
-        parts.append(w.pick(options if size else options[:1]))
+        parts.append(w.pick(basic_parts(size)) if w.seldom(2) else w.pick(advanced_parts(w, size)))
     if w.seldom(4) or not parts:
-        parts.append("...")
+        parts.insert(w.integer(0, len(parts)), "...")
     return ", ".join(parts)
+
+
+def basic_parts(size):
+    if not size:
+        return [":", "::2", "None"]
+    return [":", "0", "-1", "::2", "1:", "None", "-2:", ":-1", "1::3", f"{size}:"]
+
+
+def advanced_parts(w, size):
+    """Lists and tensors of indices of several shapes and dtypes, masks, numbers as tensors."""
+    mask = [not w.seldom(2) for _ in range(size)]
+    found = [str(mask) if mask else ":", f"torch.tensor({mask}, dtype=torch.bool)", "True", "torch.tensor(False)", "[]",
+             "torch.zeros(0, dtype=torch.int64)"]
+    if size:
+        last = size - 1
+        found += [f"[{last}, 0]", f"torch.tensor([[0, {-size}], [{last}, -1]])", f"[[0, {last}]]", "(0,)", "range(1)",
+                  f"torch.tensor([[{last}], [0]], dtype=torch.int32)", f"torch.tensor({last})", "[0, 0]"]
+    if size not in (0, 2):  # two bytes would be a mask
+        found.append(f"torch.tensor([{last}, 0], dtype=torch.uint8)")
+    return found
 
 
 def basic_key(w, x, row):
     """A key that makes a view."""
     parts = []
     for size in x.shape[: w.integer(0, x.ndim)]:
-        parts.append(w.pick([":", "0", "-1", "::2", "1:", "None"] if size else [":"]))
+        parts.append(w.pick(basic_parts(size)))
     if w.seldom(4) or not parts:
         parts.insert(w.integer(0, len(parts)), "...")
     return ", ".join(parts)
@@ -207,6 +233,36 @@ def outer_dtype(w, x, row):
     return f"torch.{w.pick(KINDS['f'] + KINDS['i'] + KINDS['b'] + KINDS['c'])}"
 
 
+def contraction(w, x, row):
+    """An equation of ``einsum``, x, and perhaps another operand."""
+    letters = "abcdefg"
+    left, sizes = "", {}
+    for i, size in enumerate(x.shape):
+        same = [letter for letter in left if sizes[letter] == size]
+        letter = w.pick(same) if same and w.seldom(6) else letters[i]
+        left, sizes[letter] = left + letter, size
+    operands, names = [left], [row_name(w, x)]
+    if not w.seldom(3):
+        chosen = [letter for letter in dict.fromkeys(left) if not w.seldom(2)] + (["h"] if w.seldom(2) else [])
+        sizes["h"] = w.size()
+        chosen = chosen[::-1] if w.seldom(3) else chosen
+        shape = tuple(1 if w.seldom(8) else sizes[letter] for letter in chosen)
+        operands.append("".join(chosen))
+        names.append(w.new(shape, dtype=str(x.dtype).removeprefix("torch.")))
+    if w.seldom(5):
+        operands[0] = "..." + operands[0][1:] if operands[0] else operands[0]
+    used = dict.fromkeys("".join(operands).replace(".", ""))
+    result = [letter for letter in used if not w.seldom(2)]
+    result = "".join(result[::-1] if w.seldom(3) else result)
+    dots = "..." if "..." in operands[0] and not w.seldom(3) else ""
+    arrow = "" if w.seldom(4) else f"->{dots}{result}"
+    return ", ".join([repr(",".join(operands) + arrow), *names])
+
+
+def row_name(w, x):
+    return next(name for name, value in w.pair.oracle.items() if value is x)
+
+
 def broadcasts(left, right):
     return all(a == b or 1 in (a, b) for a, b in zip(reversed(left), reversed(right)))
 
@@ -223,6 +279,7 @@ ARGUMENTS = {
     "fraction": fraction,
     "index": index,
     "number": number,
+    "plain_number": plain_number,
     "positive": positive,
     "dtype": dtype,
     "any_dtype": outer_dtype,
@@ -244,4 +301,5 @@ ARGUMENTS = {
     "order": order,
     "right": right,
     "out": out,
+    "contraction": contraction,
 }

@@ -1,9 +1,13 @@
-"""The forms in which a function of a table is called: as it stands there, as a method, in place, with ``out=``."""
+"""The forms in which a function of a table is called: as it stands there, as a method, in place, with ``out=``,
+with named arguments, with NumPy's names.
+"""
 
 import functools
 import re
 
 import torch
+
+from .pointwise import POINTWISE
 
 CALL = re.compile(r"torch\.(\w+\.)?(\w+)\(\{x\}(?:, (.*))?\)(\[0\])?")
 
@@ -22,6 +26,12 @@ def forms(row):
         found.append(row._replace(template=f"{{x}}.{name}_({rest})"))
     if takes_out(namespace, name) and not first:
         found.append(row._replace(template=f"{row.template[:-1]}, out={{out}})"))
+        if row in POINTWISE:
+            found.append(row._replace(template=f"{row.template[:-1]}, out={{x}})"))
+    if not namespace and name[-1] != "_" and re.fullmatch(r"(\w+=[^,()]*(, )?)*", rest):
+        found.append(row._replace(template=row.template.replace("({x}", "(input={x}")))
+    if "dim=" in rest:
+        found.append(row._replace(template=row.template.replace("keepdim=", "keepdims=").replace(" dim=", " axis=")))
     return found
 
 

@@ -9,6 +9,7 @@ PRODUCTS = [
     *rows("fic", "torch.linalg.NAME({x}, {same}, dim={dim})", "vecdot cross", mild=True),
     *rows("fi", "torch.cross({x}, {same}, dim={dim})", mild=True),
     *rows("fic", "torch.einsum('i...,i...->...', {x}, {same})", mild=True),
+    *rows("fic", "torch.einsum({contraction})  # {x}", mild=True),
     *rows("fic", "torch.tensordot({x}, {right}, 1)", mild=True),
     *rows("fi", "torch.tensordot({x}, {same}, dims=([{dim}], [{dim}]))", mild=True),
     *rows("fic", "torch.mm({x}, {right})", x="matrix", mild=True),

@@ -63,7 +63,7 @@ def decides_by_rounding(pair):
 
 
 def is_inexact(value):
-    return is_tensor(value) and (value.is_floating_point() or value.is_complex())
+    return isinstance(value, float) or (is_tensor(value) and (value.is_floating_point() or value.is_complex()))
 
 
 def is_near_in_norm(ours, theirs, size, dtype):
@@ -116,7 +116,7 @@ def nudged_results(pair, where):
     half = narrowest_dtype(value for _, value in leaves(pair.oracle)) in ("float16", "bfloat16")
     for seed in range(RUNS_OF_HALF if half else RUNS):
         found = dict(leaves(replay(pair, nudger(np.random.default_rng(seed))))).get(where)
-        if is_inexact(found) and found.shape == theirs.shape:
+        if is_inexact(found) and numbers(found).shape == numbers(theirs).shape:
             yield numbers(found)
 
 
@@ -127,7 +127,7 @@ def nudger(generator):
             return
         converted = re.match(r"(\w+)\.(?:to\(|half|bfloat16)", step.text)
         for _, value in leaves(scope.get(converted[1] if converted else step.target)):
-            if is_inexact(value) and value.is_leaf and not value.is_complex():
+            if is_tensor(value) and is_inexact(value) and value.is_leaf and not value.is_complex():
                 nudge(library, value, generator)
 
     return execute

@@ -11,13 +11,29 @@ import hypothesis
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
-from . import autograd, files, functionals, layers, losses, modules, ops, parameters, sequences, training, views
+from . import (
+    autograd,
+    distributions,
+    files,
+    functionals,
+    layers,
+    losses,
+    modules,
+    ops,
+    parameters,
+    randomness,
+    sequences,
+    training,
+    transforms,
+    views,
+)
 from .deliberate import is_deliberate
 from .program import Pair, header
 from .writer import Found, Over, Writer
 
 FAMILIES = {module.__name__.rpartition(".")[2]: module for module in (
-    ops, views, autograd, modules, layers, functionals, losses, sequences, parameters, training, files)}
+    ops, views, autograd, modules, layers, functionals, losses, sequences, parameters, training, files, transforms,
+    randomness, distributions)}
 EXAMPLES = 100  # programs a round; then comes the next family
 
 

@@ -10,6 +10,11 @@ import numpy as np
 
 from . import Engine, ShapedArray, engine_of, register_arrays
 
+RESIZE = (
+    "cannot resize variables of vmap, or with a forward grad, from {own} to {new}: use reshape(), expand() or "
+    "new_empty()"
+)
+
 
 class LevelArray(ShapedArray):
     """Wraps `value`, a tensor of a lower level, in the tensors of `level`. Its shape is the one that the transformed
@@ -32,7 +37,10 @@ class LevelArray(ShapedArray):
         return self.level.elements(self, "this operation")
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        return self.level.ufunc(ufunc.__name__, inputs) if method == "__call__" and not kwargs else NotImplemented
+        if method == "__call__" and not kwargs:
+            return self.level.ufunc(ufunc.__name__, inputs)
+        arrays = [x.level.elements(x, "this operation") if isinstance(x, LevelArray) else x for x in inputs]
+        return getattr(ufunc, method)(*arrays, **kwargs)
 
     def all(self):
         return self.level.elements(self, "if").all()
@@ -62,7 +70,7 @@ class LevelArray(ShapedArray):
     def reshape(self, *shape):
         return self.level.op("reshape", self, shape=shape[0] if isinstance(shape[0], tuple) else shape)
 
-    def astype(self, dtype):
+    def astype(self, dtype, copy=True):
         return self.level.op("cast", self, dtype=np.dtype(dtype))
 
     def copy(self):
@@ -182,6 +190,9 @@ class _Levels(Engine):
     def accumulate(self, into, x):
         level = level_of((into, x))
         return level.write(into, level.op("add", into, x))
+
+    def resize(self, x, shape):
+        raise RuntimeError(RESIZE.format(own=list(x.shape), new=list(shape)))
 
     def reshape(self, x, shape):
         return x.reshape(shape)

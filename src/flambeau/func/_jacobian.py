@@ -6,8 +6,8 @@ from .._tensor import Tensor, wrap
 from ..engines import engine_of
 from ..engines.levels import innermost
 from ..utils._pytree import tree_flatten, tree_unflatten
-from ._grad import NO_FLOAT, NO_TENSOR, replace, select, vjp
-from ._jvp import jvp
+from ._grad import NO_TENSOR, replace, select, vjp
+from ._jvp import FLOATING, jvp
 from ._vmap import vmap
 
 CHUNK = "jacrev: `chunk_size` should be greater than 0."
@@ -104,7 +104,7 @@ def check_inputs(inputs):
         if not isinstance(t, Tensor):
             raise ValueError(NO_TENSOR.format(kind=type(t)))
         if not t.is_floating_point() and not t.is_complex():
-            raise RuntimeError(NO_FLOAT)
+            raise ValueError(FLOATING.format(dtype=t.dtype))
 
 
 def standard_basis(tensors):

@@ -80,6 +80,17 @@ def as_float(value, name, argument):
     raise wrong_type(value, "float", name, argument)
 
 
+def as_number(value, name, argument):
+    """Converts a number (also NumPy's) or a 0-dim tensor that does not require grad to a Python number."""
+    if type(value) in (int, float):
+        return value
+    if isinstance(value, np.generic) or (isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad):
+        value = value.item()
+    if not isinstance(value, (int, float, complex)):
+        raise wrong_type(value, "Number", name, argument)
+    return value
+
+
 def dim_in_range(dim, ndim):
     """Wraps a negative dimension; IndexError if out of range. A scalar counts as one-dimensional."""
     n = ndim or 1

@@ -47,6 +47,10 @@ OUT_REFILLED = (
     "The number of elements in the out tensor of shape {shape} is {own} which does not match the computed number of "
     "elements {count}. The out tensor will be resized to a tensor of shape ({count},): pass an empty one."
 )
+OUT_IS_INPUT = (
+    "{name}(): output with shape {own} doesn't match the broadcast shape {new}: out= is an input as well, which is not "
+    "resized"
+)
 OUT_OVERLAP = (
     "{name}(): unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
     "memory location. Please clone() the tensor before performing the operation."
@@ -316,6 +320,8 @@ class Writer:
         check_writable(out)
         if self.aliases != "any":
             self.check_memory(out, storage_of(out), values)
+        if self.aliases == "equal" and out._a.shape != result._a.shape and self.is_input(out, values):
+            raise RuntimeError(OUT_IS_INPUT.format(name=self.name, own=list(out.shape), new=list(result.shape)))
 
     def check_memory(self, out, storage, values):
         """Raises if `out` overlaps an input in a way that is not allowed."""
@@ -325,6 +331,10 @@ class Writer:
                     raise RuntimeError(OUT_OVERLAP.format(name=self.name))
             elif isinstance(x, (tuple, list)):
                 self.check_memory(out, storage, x)
+
+    def is_input(self, out, values):
+        """Whether ``out`` is also an argument of another name."""
+        return any([x is out and name != "out" for name, x in zip(self.names, values)])
 
     def write(self, out, result):
         return write(out, self.body.__name__, engine_for(out).write, self.fit(out, result))

@@ -209,7 +209,7 @@ def _write(t, array, name):
 
 def fill_(input, value):
     """Sets every element to `value`, a number or a zero-dimensional tensor."""
-    check_writable(input, alike=True)
+    check_writable(input, alike=not isinstance(value, Tensor))
     if isinstance(value, Tensor):
         if value._a.ndim:
             raise RuntimeError(

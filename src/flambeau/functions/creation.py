@@ -169,7 +169,7 @@ def arange(start=None, end=None, step=1, *, dtype=None, layout=None, device=None
             if dtype.kind in "iu":
                 first, by = int(start), int(step)
                 if not by:  # the step truncates to 0; the length was computed before
-                    return np.full(length, first, dtype)
+                    return np.full(length, first, np.int64).astype(dtype)
                 if abs(first) + abs(by) * max(length, 1) >= 2**63:
                     return np.array([first + i * by for i in range(length)], dtype)
                 return np.arange(first, first + by * length, by, np.int64).astype(dtype, copy=False)

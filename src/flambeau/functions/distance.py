@@ -1,5 +1,7 @@
 """Norms, distances and comparisons of whole tensors."""
 
+import math
+
 import numpy as np
 
 from .. import _dtypes
@@ -140,8 +142,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     columns = reshape_shared(x2, (*b[:-2], 1, *b[-2:]))
     difference = rows - columns
     last = difference._a.ndim - 1
-    found = _length(difference, p, last) if a[-1] else sum_(difference, axis=last, keepdims=False)
-    return rename_node(found, "CdistBackward0")
+    return rename_node(_length(difference, p, last), "CdistBackward0")
 
 
 def _check_rows(x1, x2, p):
@@ -177,7 +178,9 @@ def pdist(input, p=2):
 
 def _length(difference, p, axis):
     """The ``p``-norms of differences; for p = 0 the number of nonzeros, which propagates NaN and has zero gradients."""
-    if p:
+    if p == math.inf and difference._a.shape[axis]:
+        return ops.largest_difference(difference, axis=axis)
+    if p and difference._a.shape[axis]:
         return ops.vector_norm(difference, ord=float(p), axis=axis, keepdims=False)
     return sum_(pw.clamp_max(pw.ceil(pw.abs_(difference)), 1), axis=axis, keepdims=False)
 

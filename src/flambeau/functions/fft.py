@@ -19,6 +19,7 @@ from ._args import (
     np_dtype_of,
     tensor_on,
 )
+from ._folds import numpy_names
 from ._out import castable, out_variant, own, real, same_width
 from ._types import typed
 
@@ -180,7 +181,8 @@ _two = functools.partial(_many, dims=(-2, -1))
 def _public(function, transform, name, doc, widths=None):
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc + '\n\nnorm: "backward" (the inverse divides by n), "ortho" (each by its root) or "forward".'
-    return out_variant(function, dtype=widths or (real if transform is complex_to_real else castable), aliases="any")
+    dtype = widths or (real if transform is complex_to_real else castable)
+    return numpy_names(out_variant(function, dtype=dtype, aliases="any"))
 
 
 fft = _one("fft", complex_transform, "The Fourier transform along ``dim``.", inverse=False)
@@ -238,11 +240,13 @@ def _frequencies(name, index, n, d, dtype, device, requires_grad):
     return tensor_on(np.divide(index, n * d).astype(np_dtype), device, requires_grad)
 
 
+@numpy_names
 def fftshift(input, dim=None):
     """Moves frequency zero to the middle of each dimension."""
     return _shift(input, dim, "fftshift", lambda n: n // 2)
 
 
+@numpy_names
 def ifftshift(input, dim=None):
     """The inverse of ``fftshift``."""
     return _shift(input, dim, "ifftshift", lambda n: (n + 1) // 2)

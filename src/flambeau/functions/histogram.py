@@ -7,7 +7,7 @@ import numpy as np
 from .._device import META
 from .._dtypes import HALF, type_word
 from .._tensor import Tensor
-from ._args import allocating, need_tensor, tensor_on
+from ._args import allocating, as_number, need_tensor, tensor_on
 from ._attach import methods
 from ._out import out_variant, same
 from ._results import result
@@ -50,8 +50,7 @@ def bincount(input, weights=None, minlength=0):
 def histc(input, bins=100, min=0, max=0):
     """Counts in bins of equal width from ``min`` to ``max``; if these are equal, over the range of the data."""
     need_tensor(input, "histc")
-    if isinstance(min, Tensor) or isinstance(max, Tensor):
-        raise TypeError("histc(): arguments 'min' and 'max' must be numbers")
+    min, max = as_number(min, "histc", "min"), as_number(max, "histc", "max")
     own = input._a.dtype
     a = (input._a.astype(np.float32) if own in HALF else _floating(input, "histogram_cpu")).reshape(-1)
     if bins <= 0:

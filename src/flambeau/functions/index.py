@@ -11,7 +11,7 @@ from .._tensor import Tensor, wrap
 from ..engines import demand
 from ..ops import index as ops
 from ..ops.shape import cast
-from ._args import allocating, as_int, dim_in_range, need_tensor, tensor_on
+from ._args import allocating, as_int, as_number, dim_in_range, need_tensor, tensor_on
 from ._attach import methods
 from ._data import scalar_for
 from ._folds import numpy_names
@@ -209,9 +209,7 @@ def index_select(input, dim, index):
 def index_add(input, dim, index, source, *, alpha=1):
     """`input` with ``alpha * source`` added to the slices along ``dim`` at the given indices."""
     axis = check_source(input, dim, index, source, "index_add")
-    if not isinstance(alpha, (int, float, complex)):
-        raise TypeError(f"index_add(): argument 'alpha' must be Number, not {type(alpha).__name__}")
-    alpha = scalar_for(alpha, input._a.dtype)
+    alpha = scalar_for(as_number(alpha, "index_add", "alpha"), input._a.dtype)
     return ops.index_add, (input, source, as_vector(index)), {"axis": axis, "alpha": alpha}
 
 
@@ -386,10 +384,8 @@ def fill_diagonal(input, fill_value, wrap=False):
         raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, but got shape {list(shape)}")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, but got {list(shape)}")
-    if not isinstance(fill_value, (int, float, complex, np.number)):
-        kind = type(fill_value).__name__
-        raise TypeError(f"fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not {kind}")
-    return ops.fill_diagonal(input, value=scalar_for(fill_value, input._a.dtype), wrap=bool(wrap))
+    value = scalar_for(as_number(fill_value, "fill_diagonal_", "fill_value"), input._a.dtype)
+    return ops.fill_diagonal(input, value=value, wrap=bool(wrap))
 
 
 methods(argwhere, index_select, masked_select, nonzero_static, take, nonzero=nonzero_method)

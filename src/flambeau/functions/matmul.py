@@ -9,7 +9,7 @@ from .._tensor import Tensor
 from ..ops import matmul as ops
 from ..ops.matmul import c_name, check_mm, refuse_bool
 from ..ops.shape import cast, reshape
-from ._args import need_tensor
+from ._args import as_number, need_tensor
 from ._attach import inplace_methods, methods
 from ._autocast import autocast, without_autocast
 from ._data import scalar_for
@@ -244,14 +244,14 @@ def ger(input, vec2):
 
 
 def check_scalars(name, a, beta, alpha):
-    """Raises unless beta and alpha are numbers that fit the tensors' dtype."""
+    """(beta, alpha) as Python numbers; raises unless they fit the tensors' dtype."""
+    beta, alpha = as_number(beta, name, "beta"), as_number(alpha, name, "alpha")
     for which, value in (("beta", beta), ("alpha", alpha)):
-        if not isinstance(value, (int, float, complex)):
-            raise TypeError(f"{name}(): argument '{which}' must be Number, not {type(value).__name__}")
         if isinstance(value, complex) and a.dtype.kind != "c":
             raise RuntimeError(f"value cannot be converted to type {c_name(a)} without overflow ({which}={value})")
         if isinstance(value, float) and name == "addr" and a.dtype.kind in "biu":
             raise RuntimeError(f"For integral input tensors, argument {which} must not be a floating point number.")
+    return beta, alpha
 
 
 def check_expands(own, target):
@@ -272,7 +272,7 @@ def _add_product(name, op, tensors, shape, beta, alpha):
     """beta * input + alpha * product, for checked operands."""
     x, a, b = tensors
     check_expands(x._a.shape, shape)
-    check_scalars(name, a._a, beta, alpha)
+    beta, alpha = check_scalars(name, a._a, beta, alpha)
     if a._a.dtype.kind in "iu":
         beta, alpha = [scalar_for(value, a._a.dtype) for value in (beta, alpha)]
     return op(x, a, b, beta=beta, alpha=alpha)

@@ -11,7 +11,7 @@ from .._tensor import Tensor
 from ..ops import pointwise as ops
 from ..ops._op import result_dtype
 from ..ops.shape import cast
-from ._args import as_int, need_tensor
+from ._args import as_float, as_int, need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, need_operand, operands
 from ._data import scalar_for
@@ -19,7 +19,6 @@ from ._deprecated import hide, old_order
 from ._inplace import inplace_arithmetic
 from ._out import castable, out_variant, same
 from ._unary import unary
-from ._wrong_type import wrong_type
 
 __all__ = [
     "abs", "abs_", "absolute", "add", "addcdiv", "addcmul", "ceil", "ceil_", "clamp", "clamp_", "clamp_max",
@@ -361,9 +360,8 @@ def in_dtype(value, kind):
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """Replaces NaN and infinities, by default with 0 and the largest and smallest finite numbers."""
     need_tensor(input, "nan_to_num")
-    for value, argument in ((nan, "nan"), (posinf, "posinf"), (neginf, "neginf")):
-        if value is not None and not isinstance(value, (int, float, np.number)):
-            raise wrong_type(value, "float", "nan_to_num", argument)
+    nan, posinf, neginf = (None if value is None else as_float(value, "nan_to_num", argument)
+                           for value, argument in ((nan, "nan"), (posinf, "posinf"), (neginf, "neginf")))
     if input.dtype.category < _dtypes.FLOAT:
         result = input.clone()
     elif input.dtype.is_complex and modes.grad and input.requires_grad:

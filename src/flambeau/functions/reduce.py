@@ -10,7 +10,7 @@ from ..ops import pointwise as pw
 from ..ops import reduce as ops
 from ..ops import softmax as soft
 from ..ops.shape import cast
-from ._args import axis_of, need_tensor, np_dtype_of
+from ._args import as_number, axis_of, need_tensor, np_dtype_of
 from ._attach import methods
 from ._folds import (
     EMPTY_DIM,
@@ -155,7 +155,9 @@ def _moment(op, input, dim, unbiased, keepdim, correction, name):
         raise TypeError(f"{name}() takes unbiased={unbiased} or correction={correction}, not both")
     if input._a.dtype.num < FIRST_FLOAT:
         raise RuntimeError(NO_VAR.format(word=type_word(input.dtype)))
-    correction = correction if correction is not None else 1 if unbiased is None else int(unbiased)
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    correction = as_number(correction, name, "correction")
     axis = _axes(dim, input, name, keepdim)
     if correction >= ops.count_reduced(input._a.shape, axis):
         warnings.warn(FREEDOM.format(name=name), UserWarning, stacklevel=4)

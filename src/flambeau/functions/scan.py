@@ -131,6 +131,7 @@ def _check_end(end, input, axis):
 # ---- slopes
 
 
+@numpy_names
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """The gradient of `input`, sampled values, along each dimension (or those in ``dim``), as a tuple.
 

@@ -128,7 +128,7 @@ def scatter(input, dim, index, src=None, value=None, *, reduce=None):
         src = value
     if isinstance(src, Tensor):
         axis = check_scatter(input, dim, index, "scatter", src)
-    elif isinstance(src, (int, float, complex)):
+    elif isinstance(src, (int, float, complex, np.generic)):
         axis = check_scatter(input, dim, index, "scatter")
         src = scalar_for(src, input._a.dtype) if index._a.size else 0  # an unused value is not checked, as in PyTorch
     else:

@@ -5,9 +5,11 @@ import numpy as np
 from .. import _dtypes
 from .._dtypes import type_word
 from .._tensor import Tensor, wrap
+from ..engines import NUMPY
 from ..engines.levels import LevelArray
 from ..ops import sort as ops
 from ..ops._errors import refuse_kinds
+from ..ops._promotion import result_dtype
 from ._args import as_int, dim_in_range, need_tensor, tensor_on
 from ._attach import methods
 from ._folds import along, need_flag, numpy_names, one_dim
@@ -174,7 +176,9 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
         found = (elements == test_elements if not isinstance(elements, Tensor) or not isinstance(test_elements, Tensor)
                  else (elements.unsqueeze(-1) == test_elements.flatten()).any(-1))
         return ~found if invert else found
-    found = np.asarray(np.isin(*arrays, assume_unique=assume_unique, invert=invert))
+    dtype = result_dtype((elements, test_elements)).np
+    compared = [NUMPY.widen(a) if dtype in _dtypes.HALF else a for a in (NUMPY.cast(a, dtype) for a in arrays)]
+    found = np.asarray(np.isin(*compared, assume_unique=assume_unique, invert=invert))
     return tensor_on(found, (elements if isinstance(elements, Tensor) else test_elements).device)
 
 

@@ -31,6 +31,12 @@ def result_dtype(operands):
     return _dtypes.combine(dims, _dtypes.combine(zeros, scalars))
 
 
+def computed_dtype(operands, how):
+    """The flambeau dtype that operands are cast to; with ``how="float"`` at least the default floating dtype."""
+    found = result_dtype(operands)
+    return _dtypes.get_default_dtype() if how == "float" and found.category < _dtypes.FLOAT else found
+
+
 def promote_operands(inputs, arrays, how, name):
     """The operands cast to their common dtype; with ``how="float"`` at least to the default floating dtype."""
     first = arrays[0]
@@ -41,9 +47,7 @@ def promote_operands(inputs, arrays, how, name):
     for a in arrays:
         if type(a) is int:
             _dtypes.check_int(a)
-    target = result_dtype(inputs)
-    if how == "float" and target.category < _dtypes.FLOAT:
-        target = _dtypes.get_default_dtype()
+    target = computed_dtype(inputs, how)
     np_dtype = target.np
     half = np_dtype in _dtypes.HALF
     wide = half and name in _WIDE

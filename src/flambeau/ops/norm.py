@@ -47,6 +47,20 @@ def vector_norm_pull(g, x, out, ord, axis):
     return x * abs_(x) ** (ord - 2) * over(g, out ** (ord - 1))
 
 
+@op(opmath=True, row_major=True)
+def largest_difference(k, x, *, axis):
+    """The maximum norm of differences as a distance: each of several that are the largest gets the whole gradient."""
+    return k.max(k.abs(x), axis=axis)
+
+
+largest_difference.vjp(x=lambda g, x, out, axis: largest_difference_pull(g, x, out, axis))
+
+
+def largest_difference_pull(g, x, out, axis):
+    g, out = (keep_dims(y, tuple(x.shape), axis) for y in (g, out))
+    return keep(g * sgn(x), abs_(x) == out)
+
+
 @op(row_major=True)
 def norm_of_all(k, *xs, ord):
     """The norm of all elements of arrays together."""

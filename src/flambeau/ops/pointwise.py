@@ -87,7 +87,9 @@ conj.vjp(x=lambda g: conj(g))
 
 def cj(x):
     """The conjugate of a factor in a gradient; real arrays and Python numbers are returned unchanged."""
-    return conj(x) if is_complex(x) else x
+    if not is_complex(x):
+        return x
+    return x.conjugate() if type(x) is complex else conj(x)
 
 
 @op(view=True, node="SelectBackward0", put=lambda k, x, value: k.to_complex(value, x.imag), copies=True)

@@ -7,7 +7,7 @@ import warnings
 from .._modes import modes
 from .._tensor import wrap
 from ..engines.levels import LevelArray
-from ..ops._promotion import result_dtype
+from ..ops._promotion import computed_dtype
 from ..ops.join import stack
 from ..ops.shape import basic_index, cast, clone, expand, permute
 from ._level import Level
@@ -77,7 +77,7 @@ class VmapLevel(Level):
             result = op.function(*[x.value if isinstance(x, Batched) else x for x in operands], **settings)
             return self.give(result, False)
         if op.promote is not None and any([x.dtype is not arrays[0].dtype for x in arrays]):
-            operands = self.promote(operands)
+            operands = self.promote(operands, op.promote)
         rule = rule_of(op)
         result = loop(op, operands, settings, self.size) if rule is None else rule(op, operands, settings, self.size)
         return self.give(result, True)
@@ -89,9 +89,9 @@ class VmapLevel(Level):
         return Batched(self, result, batched)
 
     @staticmethod
-    def promote(operands):
-        """Casts 0-dim operands to the common dtype: below, the batch dimension would raise their priority."""
-        dtype = result_dtype([wrap(x) if isinstance(x, Batched) else x for x in operands]).np
+    def promote(operands, how):
+        """Casts 0-dim operands to the dtype of computation: below, the batch dimension would raise their priority."""
+        dtype = computed_dtype([wrap(x) if isinstance(x, Batched) else x for x in operands], how).np
         return [
             Batched(x.level, cast(x.value, dtype=dtype), x.batched)
             if isinstance(x, Batched) and not x.shape and x.dtype != dtype else x

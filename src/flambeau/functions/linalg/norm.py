@@ -11,7 +11,7 @@ from ...ops.pointwise import div, mul, where
 from ...ops.reduce import amax, amin, sum_
 from ...ops.shape import basic_index, cast, permute, reshape_shared
 from ...ops.spectral import eigvalsh, svdvals
-from .._args import axis_of, dim_in_range, need_tensor, np_dtype_of, tensor_on
+from .._args import as_int, as_number, axis_of, dim_in_range, need_tensor, np_dtype_of, tensor_on
 from .._folds import numpy_names
 from .._out import out_variant, same
 from ._matrices import need_floating, need_matrices, word_of
@@ -51,8 +51,7 @@ def checked_dtype(x, dtype, name):
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The norm of order ``ord`` of all elements, or along ``dim``."""
     need_tensor(x, "linalg_vector_norm", "x")
-    if isinstance(ord, str) or not isinstance(ord, (int, float, complex)):
-        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+    ord = as_number(ord, "linalg_vector_norm", "ord")
     if isinstance(ord, complex):
         raise RuntimeError(f"linalg.vector_norm: Expected a non-complex scalar as the order of norm, got {ord}")
     x = checked_dtype(x, dtype, "linalg.vector_norm")
@@ -124,8 +123,8 @@ def ones_at(shape, axes):
 def norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
     """A vector norm or, given a pair of dims or a matrix and an order, a matrix norm. By default of all elements."""
     need_tensor(input, "linalg_norm", "A")
-    if isinstance(dim, int):
-        dim = (dim,)
+    if dim is not None and not isinstance(dim, (tuple, list)):
+        dim = (as_int(dim, "linalg_norm", "dim"),)
     if dim is not None and ord is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     if dim is None and ord is not None and input._a.ndim not in (1, 2):

@@ -163,7 +163,7 @@ CLASSES = {
         sum mean nansum count_nonzero all any shift var std var_mean std_mean amax amin max min aminmax max_dim
         min_dim logsumexp softmax softmax_pull log_softmax log_softmax_pull cumsum cumprod nth_zero
         cummax cummin logcumsumexp sort topk argsort kthvalue median_dim nanmedian_dim mode vector_norm flip rot90
-        repeat_interleave
+        repeat_interleave largest_difference
         cat stack split split_with_sizes unbind transpose unsqueeze basic_index embed
         diagonal embed_diagonal unfold fft_c2c fft_r2c fft_c2r middle_scaled linalg_cross constant_pad
         pad_edges fold_edges reshape reshape_alias reshape_copy view

@@ -4,6 +4,8 @@ If indices are batched, or not adjacent, the batch dimension is indexed too, by 
 read then has the batch dimension first, followed by those of the indices and the rest.
 """
 
+import math
+
 import numpy as np
 
 from ..._tensor import wrap
@@ -30,6 +32,18 @@ MASK = (
 
 def refuse(op, operands, settings, size):
     raise RuntimeError(DIFFERENT if op.name == "masked_select" else DYNAMIC.format(name=op.name))
+
+
+def masked_select(op, operands, settings, size):
+    """A mask that all samples share selects equally many elements of each."""
+    x, mask = operands
+    if mask.batched:
+        refuse(op, operands, settings, size)
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    count = math.prod(shape)
+    flat = reshape(expand(align(x, len(shape)), shape=(size, *shape)), shape=(size, count))
+    chosen = ops.nonzero(reshape(expand(mask.value, shape=shape), shape=(count,)))
+    return ops.index_select(flat, chosen[:, 0], axis=1)
 
 
 # ---- index tensors
@@ -177,5 +191,5 @@ INDEX = {
     "index": index, "unindex": unindex, "index_put": index_put, "index_select": index_select,
     "index_add": change_along, "index_copy": change_along, "index_fill": change_along,
     "embedding": embedding, "unembedding": unembedding, "row_factors": row_factors,
-    "masked_fill": masked_fill, "nonzero": refuse, "masked_select": refuse,
+    "masked_fill": masked_fill, "nonzero": refuse, "masked_select": masked_select,
 }
