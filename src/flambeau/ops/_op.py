@@ -468,14 +468,18 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
     return declare((ViewOp if view else Op)(forward, name, opmath=opmath, **traits))
 
 
-def kernel_op(name, kernel=None, /, *, inputs, settings="", by_element=None, **traits):
+def kernel_op(name, kernel=None, /, *, inputs, settings="", by_name=False, by_element=None, **traits):
     """Declares an op whose forward is one kernel of the engine, called with the inputs and then the settings.
 
-    A kernel that promotes its inputs and has no settings is pointwise, unless `by_element` is False.
+    With `by_name` it gets these as keywords; ``dtype=None`` stands for a setting with that default. A kernel that
+    promotes its inputs and has no settings is pointwise, unless `by_element` is False.
     """
-    kernel, inputs, settings = kernel or name, inputs.split(", "), settings.split(", ") if settings else []
-    code = kernel_call(len(inputs) + len(settings)).replace(co_names=(kernel,))
-    forward = types.FunctionType(with_parameters(code, ["k", *inputs], settings), globals(), name)
+    kernel, inputs, optional = kernel or name, inputs.split(", "), settings.count("=None")
+    settings = settings.replace("=None", "").split(", ") if settings else []
+    code = kernel_call(len(inputs), *settings) if by_name else kernel_call(len(inputs) + len(settings))
+    code = with_parameters(code.replace(co_names=(kernel,)), ["k", *inputs], settings)
+    forward = types.FunctionType(code, globals(), name)
+    forward.__kwdefaults__ = dict.fromkeys(settings[len(settings) - optional:]) or None
     if settings or traits.get("promote") is None:
         return op(forward, name=name, **traits)
     by_element = by_element is None and "f" not in traits.get("refuses", "")
@@ -483,10 +487,11 @@ def kernel_op(name, kernel=None, /, *, inputs, settings="", by_element=None, **t
 
 
 @functools.cache
-def kernel_call(count):
-    """The code of a forward that calls a kernel with `count` arguments; as names, it takes those of an op."""
-    arguments = ", ".join([f"x{i}" for i in range(count)])
-    return eval(f"lambda k, {arguments}: k.kernel({arguments})").__code__
+def kernel_call(count, *keywords):
+    """The code of a forward that calls a kernel with `count` arguments and keywords; it takes the names of an op."""
+    arguments = [f"x{i}" for i in range(count)]
+    passed = ", ".join([*arguments, *[f"{name}={name}" for name in keywords]])
+    return eval(f"lambda k, {', '.join([*arguments, *keywords])}: k.kernel({passed})").__code__
 
 
 def declare(spec):

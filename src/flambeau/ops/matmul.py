@@ -267,12 +267,8 @@ linear.presents(**LINEAR_STEPS)
 
 # ---- the cross product
 
-
-@op(promote="common", opmath=False, row_major=True)
-def linalg_cross(k, x, y, *, axis):
-    return k.cross(x, y, axis=axis)
-
-
+linalg_cross = kernel_op("linalg_cross", "cross", inputs="x, y", settings="axis", by_name=True, promote="common",
+                         opmath=False, row_major=True)
 linalg_cross.vjp(
     x=lambda g, y, axis: linalg_cross(cj(y), g, axis=axis),
     y=lambda g, x, axis: linalg_cross(g, cj(x), axis=axis),

@@ -51,11 +51,8 @@ def node_of(name):
     return lambda axis: whole if axis is None else along
 
 
-@op(node=node_of("Sum"), row_major=True)
-def sum_(k, x, *, axis, keepdims, dtype=None):
-    return k.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
-
-
+sum_ = kernel_op("sum", inputs="x", settings="axis, keepdims, dtype=None", by_name=True, node=node_of("Sum"),
+                 row_major=True)
 sum_.vjp(x=lambda g, x_shape, axis: spread(g, x_shape, axis))
 
 
@@ -81,12 +78,8 @@ whole_sum = kernel_op(
 )
 whole_sum.vjp(x=lambda g, x_shape: spread(g, x_shape, None))
 
-
-@op(node=node_of("Mean"), row_major=True)
-def mean(k, x, *, axis, keepdims, dtype=None):
-    return k.mean(x, axis=axis, keepdims=keepdims, dtype=dtype)
-
-
+mean = kernel_op("mean", inputs="x", settings="axis, keepdims, dtype=None", by_name=True, node=node_of("Mean"),
+                 row_major=True)
 mean.vjp(x=lambda g, x_shape, axis: mean_pull(g, x_shape, axis))
 
 
@@ -108,22 +101,14 @@ def count_nonzero(k, x, *, axis):
     return k.sum(x != 0, axis=axis, dtype=INT64)
 
 
-@op(name="all", row_major=True)
-def all_(k, x, *, axis, keepdims):
-    return k.all(x, axis=axis, keepdims=keepdims)
+all_ = kernel_op("all", inputs="x", settings="axis, keepdims", by_name=True, row_major=True)
 
-
-@op(name="any", row_major=True)
-def any_(k, x, *, axis, keepdims):
-    return k.any(x, axis=axis, keepdims=keepdims)
-
+any_ = kernel_op("any", inputs="x", settings="axis, keepdims", by_name=True, row_major=True)
 
 # ---- products
 
-
-@op(node=node_of("Prod"), row_major=True)
-def prod(k, x, *, axis, keepdims, dtype=None):
-    return k.prod(x, axis=axis, keepdims=keepdims, dtype=dtype)
+prod = kernel_op("prod", inputs="x", settings="axis, keepdims, dtype=None", by_name=True, node=node_of("Prod"),
+                 row_major=True)
 
 
 @prod.joint_vjp
@@ -278,16 +263,9 @@ def aminmax(k, x, *, axis, keepdims):
 
 aminmax.vjp(x=lambda g, x, out, axis: to_equals(g[0], x, out[0], axis) + to_equals(g[1], x, out[1], axis))
 
+argmax = kernel_op("argmax", inputs="x", settings="axis, keepdims", by_name=True, opmath=True, row_major=True)
 
-@op(opmath=True, row_major=True)
-def argmax(k, x, *, axis, keepdims):
-    return k.argmax(x, axis=axis, keepdims=keepdims)
-
-
-@op(opmath=True, row_major=True)
-def argmin(k, x, *, axis, keepdims):
-    return k.argmin(x, axis=axis, keepdims=keepdims)
-
+argmin = kernel_op("argmin", inputs="x", settings="axis, keepdims", by_name=True, opmath=True, row_major=True)
 
 # ---- selections: ops that return (values, indices), the gradient goes to the selected elements
 

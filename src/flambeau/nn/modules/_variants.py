@@ -1,4 +1,4 @@
-"""The base of layers that share one body, and differ in a function or in the number of dimensions."""
+"""What layers share: the base of those that differ in a function or in the number of dimensions; parts of reprs."""
 
 from __future__ import annotations
 
@@ -18,3 +18,10 @@ class Variants(Module):
         for name, value in {"_function": function, "_mode": mode, "_dims": dims, "_ranks": ranks}.items():
             if value is not None:
                 setattr(cls, name, value)
+
+
+def unusual(module, **usual):
+    """The settings of a module that are not as usual, for its repr: ``", name=value"`` for each."""
+    values = {name: getattr(module, name) for name in usual}
+    return "".join([f", {name}={value}" for name, value in values.items()
+                    if type(value) is not type(usual[name]) or value != usual[name]])

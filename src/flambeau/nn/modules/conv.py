@@ -9,7 +9,7 @@ from ...functions.creation import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedParameter
-from ._variants import Variants
+from ._variants import Variants, unusual
 from .lazy import LazyModuleMixin
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d",
@@ -94,19 +94,8 @@ class _ConvNd(Variants):
     def extra_repr(self):
         n = self._dims
         said = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        if self.padding != (0,) * n:
-            said += f", padding={self.padding}"
-        if self.dilation != (1,) * n:
-            said += f", dilation={self.dilation}"
-        if self.output_padding != (0,) * n:
-            said += f", output_padding={self.output_padding}"
-        if self.groups != 1:
-            said += f", groups={self.groups}"
-        if self.bias is None:
-            said += ", bias=False"
-        if self.padding_mode != "zeros":
-            said += f", padding_mode={self.padding_mode}"
-        return said
+        said += unusual(self, padding=(0,) * n, dilation=(1,) * n, output_padding=(0,) * n, groups=1)
+        return said + (", bias=False" if self.bias is None else "") + unusual(self, padding_mode="zeros")
 
     def __setstate__(self, state):
         super().__setstate__(state)

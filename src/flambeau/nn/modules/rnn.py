@@ -14,6 +14,7 @@ from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from ._rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from ._variants import unusual
 from .module import Module
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
@@ -207,20 +208,8 @@ class RNNBase(Module):
         return (self.permute_hidden(states[0], permutation),)
 
     def extra_repr(self):
-        said = f"{self.input_size}, {self.hidden_size}"
-        if self.proj_size != 0:
-            said += f", proj_size={self.proj_size}"
-        if self.num_layers != 1:
-            said += f", num_layers={self.num_layers}"
-        if self.bias is not True:
-            said += f", bias={self.bias}"
-        if self.batch_first is not False:
-            said += f", batch_first={self.batch_first}"
-        if self.dropout != 0:
-            said += f", dropout={self.dropout}"
-        if self.bidirectional is not False:
-            said += f", bidirectional={self.bidirectional}"
-        return said
+        return f"{self.input_size}, {self.hidden_size}" + unusual(
+            self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False)
 
 
 def _check_options(mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size):
