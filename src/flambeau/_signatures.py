@@ -31,3 +31,11 @@ def with_parameters(code, positional, keywords, variadic=None):
     flags = code.co_flags | (inspect.CO_VARARGS if variadic else 0)
     return code.replace(co_argcount=len(positional), co_kwonlyargcount=len(keywords), co_flags=flags,
                         co_varnames=names + others)
+
+
+def named(function, name, doc, module=None):
+    """A function that was made inside of another, with a name and a docstring of its own."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__module__ = module or function.__module__
+    return function

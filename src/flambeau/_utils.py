@@ -4,6 +4,8 @@ import sys
 import traceback
 import types
 
+from ._signatures import named
+
 
 class KeyErrorMessage(str):
     """A message that a KeyError shows verbatim: it shows the repr of ordinary strings, which escapes line breaks."""
@@ -47,9 +49,7 @@ def unsupported(name, message):
     def function(*args, **kwargs):
         raise NotImplementedError(message.format(name=name))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Not supported: a call raises."
-    return function
+    return named(function, name, "Not supported: a call raises.")
 
 
 def name_constructors(namespace):

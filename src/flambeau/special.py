@@ -1,5 +1,6 @@
 """Special functions under SciPy's names: ``flambeau.special``."""
 
+from ._signatures import named
 from .functions import elementary, pointwise
 from .functions import special as base
 from .functions._binary import binary, operands
@@ -73,10 +74,8 @@ def _polynomial(call, name):
         return call(*operands(input, n, "special_" + name, either=True, second="n"))
 
     kind, _, letter = name.rpartition("_polynomial_")
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The {kind.replace('_', ' ')} polynomial {letter} of degree ``n`` at each element."
-    function.__module__ = "flambeau.special"
-    return out_variant(function, differentiable=False)
+    doc = f"The {kind.replace('_', ' ')} polynomial {letter} of degree ``n`` at each element."
+    return out_variant(named(function, name, doc, "flambeau.special"), differentiable=False)
 
 
 for _name, _call in ops.polynomials.items():

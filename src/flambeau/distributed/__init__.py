@@ -1,6 +1,7 @@
 """One process: what scripts ask before they decide whether there are several."""
 
 from .._lazy import lazy_submodules
+from .._signatures import named
 
 __all__ = [
     "ProcessGroup", "barrier", "destroy_process_group", "get_backend", "get_rank", "get_world_size",
@@ -50,9 +51,7 @@ def _needs_group(name):
     def function(*args, **kwargs):
         raise ValueError(NOT_INITIALIZED)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Raises, as there is no group of processes."
-    return function
+    return named(function, name, "Raises, as there is no group of processes.")
 
 
 barrier, get_backend, all_reduce, all_gather, all_gather_object, broadcast, broadcast_object_list, reduce, gather = map(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._dtypes import check_int, python_number
+from .._signatures import named
 from .._tensor import Tensor
 from ._out import out_variant
 from ._wrong_type import wrong_type
@@ -48,10 +49,7 @@ def binary(call, name, doc, *, numbers=True, either=False, **rules):
             input, other = operands(input, other, name, numbers, either)
         return call(input, other)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    function.__module__ = "flambeau"
-    return out_variant(function, **rules)
+    return out_variant(named(function, name, doc, "flambeau"), **rules)
 
 
 def alias(function, name):

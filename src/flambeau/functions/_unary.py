@@ -1,5 +1,6 @@
 """Builds the public functions of unary pointwise ops."""
 
+from .._signatures import named
 from .._tensor import Tensor
 from ._args import need_tensor
 from ._out import out_variant
@@ -22,7 +23,4 @@ def on_tensors(call, name, doc):
 
     function.method = call
     call.__doc__ = call.__doc__ or doc
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    function.__module__ = "flambeau"
-    return function
+    return named(function, name, doc, "flambeau")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from .._dtypes import type_word
 from .._modes import modes
+from .._signatures import named
 from .._tensor import Tensor
 from ..ops import rnn as ops
 from ..ops.matmul import linear
@@ -151,13 +152,10 @@ def _recurrent(name, layer, count):
         packed = "batch_sizes" in kwargs or (len(args) > 3 and isinstance(args[3], (list, tuple)))
         return (over_packed if packed else over_batch)(*args, **kwargs)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
+    return named(function, name,
         f"``nn.{name.split('_')[0].upper()}`` as a function of its weights: ``(input, hx, params, has_biases, "
         "num_layers, dropout, train, bidirectional, batch_first)``, or of packed sequences ``(data, batch_sizes, hx, "
-        "params, has_biases, num_layers, dropout, train, bidirectional)``. The weights are in the order of the module."
-    )
-    return function
+        "params, has_biases, num_layers, dropout, train, bidirectional)``. The weights are in the order of the module.")
 
 
 rnn_tanh = _recurrent("rnn_tanh", _elman_layer(ops.rnn_tanh_layer), 1)

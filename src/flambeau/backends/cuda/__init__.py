@@ -3,6 +3,7 @@
 import contextlib
 
 from ..._precision import precision as _precision
+from ..._signatures import named as _named
 from ...cuda import is_available
 
 
@@ -53,17 +54,14 @@ def is_built():
 def _setting(kind):
     """The functions that return and change a setting."""
 
-    def enabled():
-        """Returns the setting."""
+    def is_enabled():
         return _attention[kind]
 
     def enable(enabled):
-        """Changes the setting."""
         _attention[kind] = bool(enabled)
 
-    enabled.__name__ = enabled.__qualname__ = f"{kind}_sdp_enabled"
-    enable.__name__ = enable.__qualname__ = f"enable_{kind}_sdp"
-    return enabled, enable
+    return (_named(is_enabled, f"{kind}_sdp_enabled", "Returns the setting."),
+            _named(enable, f"enable_{kind}_sdp", "Changes the setting."))
 
 
 flash_sdp_enabled, enable_flash_sdp = _setting("flash")

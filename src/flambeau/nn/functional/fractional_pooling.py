@@ -1,5 +1,6 @@
 """Fractional max pooling: windows at random steps."""
 
+from ..._signatures import named
 from ...functions._args import as_int, need_tensor
 from ...functions.random import rand
 from ...ops import pool as ops
@@ -57,11 +58,9 @@ def _fractional_max_pool(n):
         found = with_indices(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
         return found if return_indices else found[0]
 
-    with_indices.__doc__ = f"Maxima over windows in random steps, and their places. See ``FractionalMaxPool{n}d``."
-    fractional_max_pool.__doc__ = f"Maxima over windows in random steps. See ``FractionalMaxPool{n}d``."
-    for function, suffix in ((with_indices, "_with_indices"), (fractional_max_pool, "")):
-        function.__name__ = function.__qualname__ = name + suffix
-    return fractional_max_pool, with_indices
+    doc = "Maxima over windows in random steps{}. See ``FractionalMaxPool{}d``."
+    return (named(fractional_max_pool, name, doc.format("", n)),
+            named(with_indices, name + "_with_indices", doc.format(", and their places", n)))
 
 
 def _sizes(spatial, output_size, output_ratio, n, name):

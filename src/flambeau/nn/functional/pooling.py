@@ -3,6 +3,7 @@
 import math
 
 from ..._dtypes import int64
+from ..._signatures import named
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
 from ...ops import pool as ops
@@ -131,9 +132,9 @@ def _max_pool(n):
         found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
-    with_indices.__doc__ = f"The largest element of each window, and its place. See ``MaxPool{n}d``."
-    max_pool.__doc__ = f"The largest element of each window, with ``return_indices`` its place. See ``MaxPool{n}d``."
-    return _set_name(max_pool, name), _set_name(with_indices, name + "_with_indices")
+    doc = "The largest element of each window, {} its place. See ``MaxPool{}d``."
+    return (named(max_pool, name, doc.format("with ``return_indices``", n)),
+            named(with_indices, name + "_with_indices", doc.format("and", n)))
 
 
 def _adaptive_max_pool(n):
@@ -148,14 +149,9 @@ def _adaptive_max_pool(n):
         found = with_indices(input, output_size)
         return found if return_indices else found[0]
 
-    with_indices.__doc__ = "The largest elements of ``output_size`` windows, and their places."
-    adaptive_max_pool.__doc__ = "The largest elements of ``output_size`` windows, with ``return_indices`` their places."
-    return _set_name(adaptive_max_pool, name), _set_name(with_indices, name + "_with_indices")
-
-
-def _set_name(function, name):
-    function.__name__ = function.__qualname__ = name
-    return function
+    doc = "The largest elements of ``output_size`` windows, {} their places."
+    return (named(adaptive_max_pool, name, doc.format("with ``return_indices``")),
+            named(with_indices, name + "_with_indices", doc.format("and")))
 
 
 def _adaptive(input, output_size, n, name):
