@@ -150,7 +150,7 @@ static void NAME(normalize_pull)(const NormPull *p)
         const REAL *g = (const REAL *)p->g + row * n, *x = (const REAL *)p->x + row * n;
         REAL m = mean[row], scale = 1 / NAME(root)(var[row] + (REAL)p->eps), level, slope;
         NAME(gradient_sums)(g, p->weight, x, m, n, &level, &slope);
-        slope = (2 * g_var[row] - slope * (scale * scale * scale)) / (REAL)n;
+        slope = (2 * g_var[row] - slope * scale * scale * scale) / (REAL)n;
         level = (g_mean[row] - level * scale) / (REAL)n;
         NAME(pull_input)(g, x, p->weight, m, scale, slope, level, n, (REAL *)p->out + row * n);
         NAME(pull_parameters)(g, x, m, scale, n, part_weight, part_bias);

@@ -95,7 +95,7 @@ static void NAME(normalize_act_pull)(const PlaneNorm *p, ptrdiff_t start, ptrdif
         }
         ((REAL *)p->g_bias)[i] = sum;
         ((REAL *)p->g_weight)[i] = product * scale;
-        c.slope = (2 * ((const REAL *)p->g_var)[i] - w * product * (scale * scale * scale)) / count;
+        c.slope = (2 * ((const REAL *)p->g_var)[i] - w * product * scale * scale * scale) / count;
         c.level = (((const REAL *)p->g_mean)[i] - w * sum * scale) / count;
         EACH_PLANE(p, i, plane) {
             const REAL *g = (const REAL *)p->g + plane * n, *x = (const REAL *)p->x + plane * n;

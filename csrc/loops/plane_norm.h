@@ -97,7 +97,7 @@ static void NAME(normalize_columns_pull)(const PlaneNorm *p)
     for (ptrdiff_t c = 0; c < n; c++) {
         REAL scale = 1 / NAME(root)(var[c] + (REAL)p->eps), w = weight == NULL ? 1 : weight[c];
         direct[c] = w * scale;
-        slope[c] = (2 * g_var[c] - w * g_weight[c] * (scale * scale * scale)) / (REAL)rows;
+        slope[c] = (2 * g_var[c] - w * g_weight[c] * scale * scale * scale) / (REAL)rows;
         level[c] = (g_mean[c] - w * g_bias[c] * scale) / (REAL)rows;
         g_weight[c] *= scale;
     }
@@ -185,7 +185,7 @@ INLINE void NAME(pull_statistic)(const PlaneNorm *p, ptrdiff_t i)
         level += w * sum;
         slope += w * away;
     }
-    slope = (2 * ((const REAL *)p->g_var)[i] - slope * (scale * scale * scale)) / count;
+    slope = (2 * ((const REAL *)p->g_var)[i] - slope * scale * scale * scale) / count;
     level = (((const REAL *)p->g_mean)[i] - level * scale) / count;
     EACH_PLANE(p, i, plane) {
         const REAL *restrict from = x + plane * n, *restrict gradient = g + plane * n;

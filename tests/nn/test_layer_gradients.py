@@ -95,6 +95,34 @@ def test_second_gradient(name):
     assert gradgradcheck(function, tuple(inputs), atol=1e-4)
 
 
+NORMS = {
+    "layer_norm": lambda x: F.layer_norm(x, (7,), eps=1e-40),
+    "layer_norm, weighed": lambda x: F.layer_norm(x, (7,), x.detach()[0, 0].sign(), x.detach()[0, 1].sign(), 1e-40),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True, eps=1e-40),
+    "batch_norm of rows": lambda x: F.batch_norm(x[:, 0], None, None, training=True, eps=1e-40),
+    "batch_norm, relu": lambda x: flambeau.nn.Sequential(
+        flambeau.nn.BatchNorm1d(4, eps=1e-40, dtype=x.dtype), flambeau.nn.ReLU())(x),
+    "instance_norm": lambda x: F.instance_norm(x, eps=1e-40),
+    "group_norm": lambda x: F.group_norm(x, 2, eps=1e-40),
+    "rms_norm": lambda x: F.rms_norm(x, (7,), eps=1e-40),
+}
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("size", [1e-17, 1e17])
+@pytest.mark.parametrize("name", NORMS)
+def test_gradients_of_norms_at_any_size_of_the_input(name, size, create_graph):
+    """The third power of a deviation cannot be represented in float32."""
+    values, weights = wave(flambeau, 5, 4, 7), wave(flambeau, 5, 4, 7, start=1.3)
+    gradients = []
+    for dtype in (flambeau.float32, flambeau.float64):
+        x = (values.to(dtype) * size).requires_grad_()
+        y = NORMS[name](x)
+        loss = (y * weights.flatten()[: y.numel()].reshape(y.shape).to(dtype)).sum()
+        gradients.append(flambeau.autograd.grad(loss, x, create_graph=create_graph)[0].double() * size)
+    flambeau.testing.assert_close(*gradients, rtol=1e-4, atol=1e-5)
+
+
 NODES = {
     "ConvolutionBackward0": lambda x: F.conv1d(x, flambeau.ones(1, 2, 2)),
     "SqueezeBackward1": lambda x: F.max_pool1d(x, 2),

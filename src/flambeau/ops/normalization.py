@@ -107,7 +107,7 @@ def input_pull(g, g_mean, g_var, away, inv, weight, g_sum, g_away, outer, n):
     if weight is not None:
         g_sum, g_away = g_sum * weight, g_away * weight
     g_sum, g_away = sum_over(g_sum, outer), sum_over(g_away, outer)
-    slope = (2 * g_var - g_away * (inv * inv * inv)) / n
+    slope = (2 * g_var - g_away * inv * inv * inv) / n
     level = (g_mean - g_sum * inv) / n
     if weight is None:
         direct = g * inv
@@ -249,7 +249,7 @@ def _(g, x, weight, out_1, how, eps, needs):
     x, weight, inv = cj(x), weight if weight is None else cj(weight), cj((out_1 + eps) ** -0.5)
     n = count(x.shape, axes)
     scaled = g_y if weight is None else g_y * weight
-    slope = (2 * g_square - sum_over(scaled * x, axes) * (inv * inv * inv)) / n
+    slope = (2 * g_square - sum_over(scaled * x, axes) * inv * inv * inv) / n
     return (
         scaled * inv + x * slope if needs[0] else None,
         g_y * (x * inv) if needs[1] else None,

@@ -77,7 +77,7 @@ def pull_results(g, x, weight, axes, mean, inv, g_mean, g_var):
         g_weight, g_bias = (p.sum(seen, keepdims=True).reshape(weight.shape) for p in (g_weight, g_bias))
         g_sum, g_away, direct = g_sum * weight, g_away * weight, weight * inv
     n = max(math.prod([x.shape[a] for a in axes]), 1)
-    slope = (2 * g_var - g_away.sum(outer, keepdims=True) * (inv * inv * inv)) / n
+    slope = (2 * g_var - g_away.sum(outer, keepdims=True) * inv * inv * inv) / n
     level = (g_mean - g_sum.sum(outer, keepdims=True) * inv) / n
     return g * direct + (away * slope + level), g_weight, g_bias
 
