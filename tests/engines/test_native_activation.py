@@ -21,6 +21,15 @@ def test_piecewise_functions(x, name, data):
     same(*both(name, x, *[data.draw(BOUNDS) for _ in range(EXACT[name])]))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_hardsigmoid_is_exact_to_two_ulps(dtype):
+    """Near -3, too, where half is no summand that cancels."""
+    x = np.concatenate([np.geomspace(1e-7, 6, 1001) - 3, [-3, 3, 0, np.nextafter(dtype(-3), dtype(0))]]).astype(dtype)
+    right = (x.astype(np.longdouble) + 3) / 6
+    for function in {NUMPY.hardsigmoid, getattr(NUMPY.hardsigmoid, "__wrapped__", NUMPY.hardsigmoid)}:
+        assert (np.abs(function(x) - right) <= 2 * np.spacing(right.astype(dtype))).all()
+
+
 @needs_native
 @given(arrays(), st.sampled_from(["hardsigmoid", "hardswish", "hardshrink", "hardtanh"]), st.data())
 @settings(max_examples=200, deadline=None)

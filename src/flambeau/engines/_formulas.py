@@ -87,7 +87,7 @@ def hardtanh_pull(k, g, x, low, high):
 
 
 def hardsigmoid(k, x):
-    return k.clip(x / 6 + 0.5, 0, 1)
+    return k.clip(x + 3, 0, 6) / 6
 
 
 def hardsigmoid_pull(k, g, x):
