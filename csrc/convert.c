@@ -105,17 +105,11 @@ static PyObject *cast(PyObject *const *arguments)
     return (PyObject *)converted(x, dtype, loop);
 }
 
-static bool overlap(PyArrayObject *a, PyArrayObject *b)
-{
-    const char *from = PyArray_BYTES(a), *other = PyArray_BYTES(b);
-    return from < other + PyArray_NBYTES(b) && other < from + PyArray_NBYTES(a);
-}
-
 static PyObject *write_(PyObject *const *arguments)
 {
     PyArrayObject *into = plain_array(arguments[0]), *x = plain_array(arguments[1]);
     Map loop = into != NULL && x != NULL ? loop_between(PyArray_DESCR(x), PyArray_DESCR(into)) : NULL;
-    if (loop == NULL || !PyArray_ISWRITEABLE(into) || !PyArray_SAMESHAPE(into, x) || overlap(into, x)) {
+    if (loop == NULL || !PyArray_ISWRITEABLE(into) || !PyArray_SAMESHAPE(into, x) || share_memory(into, x)) {
         DECLINE;
     }
     run_elements((Elements){.map = loop}, x, into);

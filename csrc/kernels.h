@@ -56,6 +56,19 @@ static inline PyArrayObject *plain_array(PyObject *x)
     return (PyArrayObject *)x;
 }
 
+/* Whether the memory of two contiguous arrays overlaps. */
+static inline bool share_memory(PyArrayObject *a, PyArrayObject *b)
+{
+    const char *x = PyArray_BYTES(a), *y = PyArray_BYTES(b);
+    return x < y + PyArray_NBYTES(b) && y < x + PyArray_NBYTES(a);
+}
+
+/* The elements of an array, or NULL of None. */
+static inline void *data_of(PyObject *x)
+{
+    return x == Py_None ? NULL : PyArray_DATA((PyArrayObject *)x);
+}
+
 static inline bool not_given(PyObject *x)
 {
     return x == NULL || x == Py_None;

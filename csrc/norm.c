@@ -38,11 +38,6 @@ static bool fits_rows(PyObject *given, PyArrayObject *x, Py_ssize_t how)
     return PyArray_CompareLists(PyArray_DIMS(weight), PyArray_DIMS(x) + PyArray_NDIM(x) - how, (int)how);
 }
 
-static void *data_of(PyObject *x)
-{
-    return x == Py_None ? NULL : PyArray_DATA((PyArrayObject *)x);
-}
-
 /* ---- statistics over planes */
 
 static bool are_axes(PyObject *axes, int count, const int *wanted, int ndim)

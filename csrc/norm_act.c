@@ -33,11 +33,6 @@ static const Loops *read_norm(PyArrayObject *x, PyObject *const *vectors, int co
     return loops;
 }
 
-static void *data_of(PyObject *x)
-{
-    return PyArray_DATA((PyArrayObject *)x);
-}
-
 static PyObject *normalize_act(PyObject *const *arguments)
 {
     PyArrayObject *x = plain_array(arguments[0]);

@@ -153,20 +153,6 @@ static bool fill_windows(Boxes *boxes, int n, const Windows *w)
     return filled;
 }
 
-/* A kernel on an array in row-major order: what lies otherwise, as channels-last images do, is copied. */
-typedef PyObject *(*Kernel)(PyArrayObject *x, PyObject *const *arguments);
-
-static PyObject *on_rows(Kernel kernel, PyObject *const *arguments)
-{
-    PyArrayObject *x = in_rows(arguments[0]);
-    if (x == NULL) {
-        return declined_or_failed();
-    }
-    PyObject *result = kernel(x, arguments);
-    Py_DECREF(x);
-    return result;
-}
-
 static PyObject *max_pool_of_rows(PyArrayObject *x, PyObject *const *arguments)
 {
     const Loops *loops = loops_for(x);
@@ -190,7 +176,7 @@ static PyObject *max_pool_of_rows(PyArrayObject *x, PyObject *const *arguments)
 
 static PyObject *max_pool(PyObject *const *arguments)
 {
-    return on_rows(max_pool_of_rows, arguments);
+    return on_first_in_rows(arguments, max_pool_of_rows);
 }
 
 /* Sums over windows, or the transpose: `counts` windows on planes of `sizes`, of which x has one kind. */
@@ -231,22 +217,22 @@ static PyObject *window_sum_of_rows(PyArrayObject *x, PyObject *const *arguments
 
 static PyObject *window_sum(PyObject *const *arguments)
 {
-    return on_rows(window_sum_of_rows, arguments);
+    return on_first_in_rows(arguments, window_sum_of_rows);
+}
+
+static PyObject *window_spread_of_rows(PyArrayObject *g, PyObject *const *arguments)
+{
+    int n = dims_of(g);
+    npy_intp sizes[DIMS];
+    if (n == 0 || !integers_of(arguments[4], n, 1, sizes)) {
+        DECLINE;
+    }
+    return add_windows(g, n, arguments + 1, sizes, PyArray_DIMS(g) + 2, true);
 }
 
 static PyObject *window_spread(PyObject *const *arguments)
 {
-    PyArrayObject *g = in_rows(arguments[0]); /* a gradient may be broadcast */
-    if (g == NULL) {
-        return declined_or_failed();
-    }
-    int n = dims_of(g);
-    npy_intp sizes[DIMS];
-    bool known = n > 0 && integers_of(arguments[4], n, 1, sizes);
-    PyObject *result = known ? add_windows(g, n, arguments + 1, sizes, PyArray_DIMS(g) + 2, true)
-                             : Py_NewRef(Py_NotImplemented);
-    Py_DECREF(g);
-    return result;
+    return on_first_in_rows(arguments, window_spread_of_rows);
 }
 
 /* ---- boxes given as a (start, stop) for each place, in a tuple for each dimension */
@@ -338,7 +324,7 @@ static PyObject *ranges_max_of_rows(PyArrayObject *x, PyObject *const *arguments
 
 static PyObject *ranges_max(PyObject *const *arguments)
 {
-    return on_rows(ranges_max_of_rows, arguments);
+    return on_first_in_rows(arguments, ranges_max_of_rows);
 }
 
 static PyObject *ranges_mean_of_rows(PyArrayObject *x, PyObject *const *arguments)
@@ -348,20 +334,21 @@ static PyObject *ranges_mean_of_rows(PyArrayObject *x, PyObject *const *argument
 
 static PyObject *ranges_mean(PyObject *const *arguments)
 {
-    return on_rows(ranges_mean_of_rows, arguments);
+    return on_first_in_rows(arguments, ranges_mean_of_rows);
+}
+
+static PyObject *ranges_spread_of_rows(PyArrayObject *g, PyObject *const *arguments)
+{
+    npy_intp sizes[DIMS];
+    if (dims_of(g) == 0 || !integers_of(arguments[2], dims_of(g), 1, sizes)) {
+        DECLINE;
+    }
+    return on_ranges(g, arguments[1], sizes, spread_of);
 }
 
 static PyObject *ranges_spread(PyObject *const *arguments)
 {
-    PyArrayObject *g = in_rows(arguments[0]); /* a gradient may be broadcast */
-    if (g == NULL) {
-        return declined_or_failed();
-    }
-    npy_intp sizes[DIMS];
-    bool known = dims_of(g) > 0 && integers_of(arguments[2], dims_of(g), 1, sizes);
-    PyObject *result = known ? on_ranges(g, arguments[1], sizes, spread_of) : Py_NewRef(Py_NotImplemented);
-    Py_DECREF(g);
-    return result;
+    return on_first_in_rows(arguments, ranges_spread_of_rows);
 }
 
 /* ---- the gradient of maxima: rows of zeros with some elements set */
@@ -396,20 +383,18 @@ static void put_rows(const void *work, ptrdiff_t i)
 }
 
 /* Along the second of two axes. */
-static PyObject *put_along(PyObject *const *arguments)
+static PyObject *put_along_rows(PyArrayObject *g, PyObject *const *arguments)
 {
-    PyArrayObject *index = plain_array(arguments[1]), *g = in_rows(arguments[0]);
+    PyArrayObject *index = plain_array(arguments[1]);
     npy_intp axis, shape[2];
-    if (g == NULL) {
-        return declined_or_failed();
+    if (loops_for(g) == NULL || PyArray_NDIM(g) != 2 || index == NULL || PyArray_TYPE(index) != NPY_INT64
+        || !PyArray_SAMESHAPE(index, g) || !as_integer(arguments[2], &axis) || axis != 1
+        || !integers_of(arguments[3], 2, 1, shape) || shape[0] != PyArray_DIM(g, 0)) {
+        DECLINE;
     }
-    bool known = loops_for(g) != NULL && PyArray_NDIM(g) == 2 && index != NULL && PyArray_TYPE(index) == NPY_INT64
-                 && PyArray_SAMESHAPE(index, g) && as_integer(arguments[2], &axis) && axis == 1
-                 && integers_of(arguments[3], 2, 1, shape) && shape[0] == PyArray_DIM(g, 0);
-    PyArrayObject *out = known ? new_array(g, 2, shape) : NULL;
+    PyArrayObject *out = new_array(g, 2, shape);
     if (out == NULL) {
-        Py_DECREF(g);
-        return declined_or_failed();
+        return NULL;
     }
     atomic_bool outside = false;
     PutWork work = {PyArray_BYTES(g), PyArray_DATA(index), PyArray_BYTES(out), shape[0], PyArray_DIM(g, 1), shape[1],
@@ -419,12 +404,16 @@ static PyObject *put_along(PyObject *const *arguments)
     BEGIN_WORK(PyArray_SIZE(out));
     run_chunks(put_rows, &work, work.parts);
     END_WORK;
-    Py_DECREF(g);
     if (outside) {
         Py_DECREF(out);
         DECLINE;
     }
     return (PyObject *)out;
+}
+
+static PyObject *put_along(PyObject *const *arguments)
+{
+    return on_first_in_rows(arguments, put_along_rows);
 }
 
 const Row POOL_ROWS[] = {

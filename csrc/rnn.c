@@ -14,11 +14,6 @@ static bool is_matrix(PyObject *given, PyArrayObject *like, npy_intp rows, npy_i
         && PyArray_DIM(x, 1) == n;
 }
 
-static void *data(PyObject *x)
-{
-    return PyArray_DATA((PyArrayObject *)x);
-}
-
 static PyObject *lstm_gates(PyObject *const *arguments)
 {
     PyArrayObject *previous = plain_array(arguments[2]);
@@ -40,7 +35,7 @@ static PyObject *lstm_gates(PyObject *const *arguments)
         return NULL;
     }
     LstmGates p = {
-        .x = data(arguments[0]), .hidden = data(arguments[1]), .previous = PyArray_DATA(previous), .h = PyArray_DATA(h),
+        .x = data_of(arguments[0]), .hidden = data_of(arguments[1]), .previous = PyArray_DATA(previous), .h = PyArray_DATA(h),
         .c = PyArray_DATA(c), .gates = PyArray_DATA(gates), .rows = rows, .n = n,
     };
     BEGIN_WORK(rows * n);
@@ -69,8 +64,8 @@ static PyObject *lstm_gates_pull(PyObject *const *arguments)
         return NULL;
     }
     LstmGates p = {
-        .g_h = data(arguments[0]), .g_c = data(arguments[1]), .g_gates = data(arguments[2]), .gates = data(arguments[3]),
-        .c = PyArray_DATA(c), .previous = data(arguments[5]), .g_x = PyArray_DATA(g_x),
+        .g_h = data_of(arguments[0]), .g_c = data_of(arguments[1]), .g_gates = data_of(arguments[2]), .gates = data_of(arguments[3]),
+        .c = PyArray_DATA(c), .previous = data_of(arguments[5]), .g_x = PyArray_DATA(g_x),
         .g_previous = PyArray_DATA(g_previous), .rows = rows, .n = n,
     };
     BEGIN_WORK(rows * n);
@@ -248,9 +243,9 @@ static PyObject *lstm_sequence(PyObject *const *arguments)
         || !is_state(arguments[2], &p)) {
         DECLINE;
     }
-    s->x = data(arguments[0]);
-    s->first_h = data(arguments[1]);
-    s->first_c = data(arguments[2]);
+    s->x = data_of(arguments[0]);
+    s->first_h = data_of(arguments[1]);
+    s->first_c = data_of(arguments[2]);
     PyArrayObject *arrays[] = {new_over_time(&p, 1), new_over_time(&p, 1), new_over_time(&p, 4)};
     return results_of(&p, offsetof(Loops, lstm_sequence), false, 3, arrays, (void **const[]){&s->h, &s->c, &s->gates});
 }
@@ -267,9 +262,9 @@ static PyObject *lstm_sequence_pull(PyObject *const *arguments)
         || !read_gradient(arguments[2], &p, 4, &p.g_gates)) {
         return without_gradients(&p);
     }
-    s->gates = data(arguments[3]);
-    s->c = data(arguments[4]);
-    s->first_c = data(arguments[5]);
+    s->gates = data_of(arguments[3]);
+    s->c = data_of(arguments[4]);
+    s->first_c = data_of(arguments[5]);
     PyArrayObject *arrays[] = {new_over_time(&p, 4), new_state(&p), new_state(&p)};
     return results_of(&p, offsetof(Loops, lstm_sequence_pull), true, 3, arrays,
                       (void **const[]){&s->g_x, &s->g_first_h, &s->g_first_c});
@@ -283,9 +278,9 @@ static PyObject *gru_sequence(PyObject *const *arguments)
         || !(not_given(arguments[3]) || is_like(arguments[3], &p, 1, (npy_intp[]){3 * s->n}))) {
         DECLINE;
     }
-    s->x = data(arguments[0]);
-    s->first_h = data(arguments[1]);
-    s->bias = not_given(arguments[3]) ? NULL : data(arguments[3]);
+    s->x = data_of(arguments[0]);
+    s->first_h = data_of(arguments[1]);
+    s->bias = not_given(arguments[3]) ? NULL : data_of(arguments[3]);
     PyArrayObject *arrays[] = {new_over_time(&p, 1), new_over_time(&p, 4)};
     return results_of(&p, offsetof(Loops, gru_sequence), false, 2, arrays, (void **const[]){&s->h, &s->gates});
 }
@@ -301,9 +296,9 @@ static PyObject *gru_sequence_pull(PyObject *const *arguments)
     if (!read_gradient(arguments[0], &p, 1, &p.g_h) || !read_gradient(arguments[1], &p, 4, &p.g_gates)) {
         return without_gradients(&p);
     }
-    s->gates = data(arguments[2]);
-    s->h = data(arguments[3]);
-    s->first_h = data(arguments[4]);
+    s->gates = data_of(arguments[2]);
+    s->h = data_of(arguments[3]);
+    s->first_h = data_of(arguments[4]);
     PyArrayObject *arrays[] = {new_over_time(&p, 3), new_over_time(&p, 3), new_state(&p)};
     return results_of(&p, offsetof(Loops, gru_sequence_pull), true, 3, arrays,
                       (void **const[]){&s->g_x, &s->g_hidden, &s->g_first_h});
@@ -316,8 +311,8 @@ static PyObject *rnn_sequence(PyObject *const *arguments)
     if (!read_layer(arguments[0], 1, arguments[2], 1, arguments[4], &p) || !is_state(arguments[1], &p)) {
         DECLINE;
     }
-    s->x = data(arguments[0]);
-    s->first_h = data(arguments[1]);
+    s->x = data_of(arguments[0]);
+    s->first_h = data_of(arguments[1]);
     s->relu = arguments[3] == Py_True;
     PyArrayObject *arrays[] = {new_over_time(&p, 1)};
     return results_of(&p, offsetof(Loops, rnn_sequence), false, 1, arrays, (void **const[]){&s->h});
@@ -333,7 +328,7 @@ static PyObject *rnn_sequence_pull(PyObject *const *arguments)
     if (!read_gradient(arguments[0], &p, 1, &p.g_h)) {
         return without_gradients(&p);
     }
-    s->h = data(arguments[1]);
+    s->h = data_of(arguments[1]);
     s->relu = arguments[3] == Py_True;
     PyArrayObject *arrays[] = {new_over_time(&p, 1), new_state(&p)};
     return results_of(&p, offsetof(Loops, rnn_sequence_pull), true, 2, arrays,

@@ -33,17 +33,11 @@ static bool in_bounds(PyArrayObject *index, npy_intp size)
     return are_in_bounds(PyArray_DATA(index), PyArray_SIZE(index), size);
 }
 
-/* Whether the memory of two contiguous arrays overlaps. */
-static bool share_memory(PyArrayObject *a, PyArrayObject *b)
+/* Whether `out` may be written to, in another place than where indices and `from`, of the same dtype, are read. */
+static bool is_apart(PyArrayObject *out, PyArrayObject *index, PyArrayObject *from)
 {
-    const char *x = PyArray_BYTES(a), *y = PyArray_BYTES(b);
-    return x < y + PyArray_NBYTES(b) && y < x + PyArray_NBYTES(a);
-}
-
-/* Whether `out` may be written to, in another place than where `from`, of the same dtype, is read. */
-static bool is_apart(PyArrayObject *out, PyArrayObject *from)
-{
-    return PyArray_ISWRITEABLE(out) && PyArray_TYPE(out) == PyArray_TYPE(from) && !share_memory(out, from);
+    return PyArray_ISWRITEABLE(out) && PyArray_TYPE(out) == PyArray_TYPE(from) && !share_memory(out, from)
+           && !share_memory(out, index);
 }
 
 /* ---- rows */
@@ -52,7 +46,7 @@ static PyObject *add_rows(PyObject *const *arguments)
 {
     PyArrayObject *out = plain_array(arguments[0]), *index = indices_of(arguments[1]), *rows = plain_array(arguments[2]);
     const Loops *loops = out == NULL ? NULL : loops_for(out);
-    if (loops == NULL || index == NULL || rows == NULL || PyArray_NDIM(index) != 1 || !is_apart(out, rows)) {
+    if (loops == NULL || index == NULL || rows == NULL || PyArray_NDIM(index) != 1 || !is_apart(out, index, rows)) {
         DECLINE;
     }
     npy_intp count = PyArray_SIZE(index), size = PyArray_SIZE(rows);
@@ -109,7 +103,7 @@ static PyObject *scatter_add(PyObject *const *arguments)
     PyArrayObject *out = plain_array(arguments[0]), *index = indices_of(arguments[1]), *values = plain_array(arguments[2]);
     const Loops *loops = out == NULL ? NULL : loops_for(out);
     int axis;
-    if (loops == NULL || index == NULL || values == NULL || !is_apart(out, values) || PyArray_SIZE(index) == 0
+    if (loops == NULL || index == NULL || values == NULL || !is_apart(out, index, values) || PyArray_SIZE(index) == 0
         || !PyArray_SAMESHAPE(index, values) || !as_axis(arguments[3], PyArray_NDIM(out), &axis) || !fits(index, out, axis)
         || !in_bounds(index, PyArray_DIM(out, axis))) {
         DECLINE;

@@ -920,6 +920,20 @@ def test_scatter_from_overlapping_memory():
 
 
 @needs_native
+@pytest.mark.parametrize("name, arguments", [
+    ("add_rows", ()), ("scatter_add", (0,)), ("scatter", (0, None, True)), ("scatter", (0, "add", True)),
+])
+def test_indices_in_the_memory_of_the_result(name, arguments):
+    """What is written there is not read as an index."""
+    outcomes = []
+    for kernel in (getattr(NUMPY, name), getattr(NUMPY, name).__wrapped__):
+        x = np.zeros(4)
+        kernel(x, x.view(np.int64), np.full(4, 1e300), *arguments)
+        outcomes.append(x.tolist())
+    assert outcomes[0] == outcomes[1]
+
+
+@needs_native
 def test_indices_out_of_bounds_change_nothing():
     for wrong in (-1, 3, 2**62, -(2**63)):
         index = np.array([0, wrong])
