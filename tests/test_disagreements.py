@@ -328,7 +328,7 @@ OF_NO_DIMENSIONS = [
     for value in (1.0, 0.0) for dim in ("", ", dim=0", ", dim=-1, keepdim=True")
 ]
 FAKE_QUANTIZED = [
-    f"x = (torch.arange(-12., 12).reshape(4, 6) / 9).to(torch.{dtype}).requires_grad_()\nx.data[0, :2] = torch.tensor([torch.nan, -0.01])\n"
+    f"x = (torch.arange(-12., 12).reshape(4, 6) / 9).to(torch.{dtype}).requires_grad_()\nx.data[0, :3] = torch.tensor([torch.nan, -0.01, -0.05001])\n"
     "s, z = torch.tensor([0.1, 0.2, 0.3, 0.05, 0.7, 1.0]), torch.tensor([0, 1, 2, 7, -8, 3], dtype=torch.int32)\n"
     f"y = torch.fake_quantize_{call}\n(y, y.grad_fn.name(), torch.autograd.grad((y * y.detach()).sum(), x))"
     for dtype in ("float32", "float64", "float16", "bfloat16") for call in (

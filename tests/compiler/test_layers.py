@@ -58,8 +58,7 @@ def calls(layer, module, step, device, modes):
 
 def draws_on_devices(layer):
     """Whether there are random numbers in a layer that a device draws itself."""
-    return any((isinstance(m, torch.nn.modules.dropout._DropoutNd) and m.p > 0
-               and not isinstance(m, torch.nn.AlphaDropout | torch.nn.FeatureAlphaDropout))
+    return any((isinstance(m, torch.nn.modules.dropout._DropoutNd) and m.p > 0)
                or (isinstance(m, torch.nn.MultiheadAttention) and m.dropout > 0)
                for m in layer.make(torch).modules())
 

@@ -85,6 +85,7 @@ REDUCTIONS = [
     *[row("vector_norm", R(2, 3), ord=p, **DIM) for p in (0, 1, 1.5, 2, 3, math.inf, -math.inf)],
     *[row("vector_norm", SPARSE, ord=p, **WHOLE) for p in (0.5, 1, 2, math.inf)],
     row("vector_norm", C(2, 3), ord=2, **WHOLE),
+    row("largest_difference", R(2, 3), axis=1),
     *[row("norm_of_all", R(2, 3), R(1), R(4), ord=p) for p in (1.0, 2.0, math.inf)],
     row("euclidean_distances", R(2, 3), R(4, 3)),
     row("euclidean_distances", R(2, 4, 3), R(2, 5, 3)),

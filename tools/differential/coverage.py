@@ -28,7 +28,7 @@ NOT_DRAWN = {  # by reason
         use_deterministic_algorithms cuda pin_memory typename""",
     "memory, and what lies beside it": """
         apply_ as_subclass data_ptr from_dlpack from_numpy frombuffer load map_ numpy save set_
-        share_memory_ storage storage_type to_dlpack untyped_storage is_storage""",
+        share_memory_ storage storage_type to_dlpack untyped_storage is_storage record_stream""",
     "sparse tensors": """
         coalesce dense_dim indices is_coalesced sparse_coo_tensor sparse_dim sparse_mask sparse_resize_
         sparse_resize_and_clear_ to_dense to_sparse to_sparse_coo """,

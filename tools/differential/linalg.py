@@ -12,7 +12,7 @@ PRODUCTS = [
     *rows("fic", "torch.einsum({contraction})  # {x}", mild=True),
     *rows("fic", "torch.tensordot({x}, {right}, 1)", mild=True),
     *rows("fi", "torch.tensordot({x}, {same}, dims=([{dim}], [{dim}]))", mild=True),
-    *rows("fic", "torch.mm({x}, {right})", x="matrix", mild=True),
+    *rows("fic", "torch.NAME({x}, {right})", "mm spmm dsmm", x="matrix", mild=True),
     *rows("fic", "torch.mv({x}, {row})", x="matrix", mild=True),
     *rows("fic", "torch.addmm({same}, {x}, {x}, beta={number1}, alpha={number2})", x="square", mild=True),
     *rows("fic", "torch.addmm({x}, {x}, {same}, beta={number1})", x="square", mild=True),

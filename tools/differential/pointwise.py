@@ -36,6 +36,9 @@ UNARY = [
     *rows("f", "torch.logit({x}, {number})"),
     *rows("f", "torch.special.logit({x}, 0.25)"),
     *rows("f", "torch.selu_({x})"),
+    *rows("f", "torch.fake_quantize_per_tensor_affine({x}, 0.1, {index}, -8, 7)", mild=True),
+    *rows("f", "torch.fake_quantize_per_channel_affine({x}, torch.ones(len({x})) / 9, torch.zeros(len({x})), 0, -8, 7)",
+          x="matrix", mild=True),
     *rows("fib", "torch.threshold_({x}, {number1}, {number2})", mild=True),
     *rows("fib", "torch.threshold({x}, {number1}, {number2})", mild=True),
 ]

@@ -1,6 +1,6 @@
 """Quantization during training: numbers are rounded to steps of a scale, and gradients pass as if they were not."""
 
-from .._dtypes import FLOAT, bfloat16, float16, float32, int32, type_word
+from .._dtypes import FLOAT, bfloat16, float16, float32, int32, promote_types, type_word
 from .._modes import no_grad
 from .._tensor import Tensor
 from ._args import dim_in_range, need_constant, need_tensor
@@ -84,7 +84,7 @@ def _fake_quantize(input, scale, zero_point, low, high):
     if input.dtype.category != FLOAT:
         raise NotImplementedError(NOT_IMPLEMENTED.format(word=type_word(input.dtype)))
     with no_grad():
-        steps = round(input * (1 / scale)) + zero_point
+        steps = (round(input.to(promote_types(input.dtype, float32)) * (1 / scale)) + zero_point).float()
         kept = (steps >= low) & (steps <= high)
         steps = fmin(fmax(steps, steps.new_tensor(low)), steps.new_tensor(high))
         quantized = ((steps - zero_point) * scale).to(input.dtype)
