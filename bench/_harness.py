@@ -201,9 +201,11 @@ def markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def cpu_model() -> str:
+    """The processor's name, and its family, since there are virtual machines that give the same name to all."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
+    fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    name = fields.get("model name") or platform.processor() or platform.machine()
+    return f"{name}, family {fields['cpu family']}" if "cpu family" in fields else name
