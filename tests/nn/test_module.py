@@ -8,6 +8,7 @@ import pickle
 import weakref
 from collections import OrderedDict
 
+import numpy as np
 import pytest
 
 import flambeau
@@ -868,6 +869,32 @@ def get_name_may_be_overridden(t):
             return "Other"
 
     return repr(Called(1, 2))
+
+
+@programs
+def settings_that_are_equal_to_the_defaults_are_not_shown(t):
+    conv, lstm = t.nn.Conv2d(4, 4, 3, groups=np.int64(1)), t.nn.LSTM(2, 2)
+    first = repr(conv)
+    conv.padding, conv.dilation = t.Size([0, 0]), (True, True)
+    lstm.num_layers, lstm.dropout, lstm.bias, lstm.batch_first = 1.0, 0, 1, 0  # flags are compared by identity
+    return [first, repr(conv), repr(lstm)]
+
+
+@programs
+def bases_with_keywords_of_classes(t):
+    class Registered:
+        def __init_subclass__(cls, mode=None, dims=None, ranks=None, function=None, becomes=None, **others):
+            super().__init_subclass__(**others)
+            cls.given = [mode, dims, ranks, function, becomes]
+
+    class Conv(t.nn.Conv2d, Registered, mode="same", dims=3, function="f"):
+        pass
+
+    class Norm(t.nn.LazyBatchNorm1d, Registered, ranks=5, becomes="x"):
+        pass
+
+    norm = Norm()
+    return [Conv.given, Norm.given, list(Conv(1, 2, 1)(t.ones(1, 1, 2, 2)).shape), list(norm(t.ones(2, 3)).shape), type(norm).__name__]
 
 
 test_as_recorded, test_recording_is_what_torch_does = programs.tests()

@@ -57,42 +57,42 @@ class Tanh(Module):
         return elementary.tanh(input)
 
 
-class LogSigmoid(_Plain, function="logsigmoid"):
+class LogSigmoid(_Plain, _function="logsigmoid"):
     """The logarithm of the sigmoid."""
 
 
-class Softsign(_Plain, function="softsign"):
+class Softsign(_Plain, _function="softsign"):
     """``x / (1 + |x|)``."""
 
 
-class Tanhshrink(_Plain, function="tanhshrink"):
+class Tanhshrink(_Plain, _function="tanhshrink"):
     """``x - tanh(x)``."""
 
 
-class ReLU(_InPlace, function="relu"):
+class ReLU(_InPlace, _function="relu"):
     """The rectified linear unit: ``max(0, x)``."""
 
 
-class SiLU(_InPlace, function="silu"):
+class SiLU(_InPlace, _function="silu"):
     """``x * sigmoid(x)``."""
 
 
-class Mish(_InPlace, function="mish"):
+class Mish(_InPlace, _function="mish"):
     """``x * tanh(softplus(x))``."""
 
 
-class SELU(_InPlace, function="selu"):
+class SELU(_InPlace, _function="selu"):
     """The self-normalizing ELU."""
 
 
-class Hardswish(_InPlace, function="hardswish"):
+class Hardswish(_InPlace, _function="hardswish"):
     """``x * hardsigmoid(x)``."""
 
     def extra_repr(self):
         return ""
 
 
-class Hardsigmoid(_InPlace, function="hardsigmoid"):
+class Hardsigmoid(_InPlace, _function="hardsigmoid"):
     """A piecewise linear sigmoid: ``clamp(x + 3, 0, 6) / 6``."""
 
     def extra_repr(self):
@@ -183,11 +183,11 @@ class _Alpha(Variants):
         return f"alpha={self.alpha}{', inplace=True' if self.inplace else ''}"
 
 
-class ELU(_Alpha, function="elu"):
+class ELU(_Alpha, _function="elu"):
     """``x`` for positive elements, ``alpha * (exp(x) - 1)`` for the others."""
 
 
-class CELU(_Alpha, function="celu"):
+class CELU(_Alpha, _function="celu"):
     """``x`` for positive elements, ``alpha * (exp(x / alpha) - 1)`` for the others."""
 
 
@@ -254,11 +254,11 @@ class _Shrink(Variants):
         return str(self.lambd)
 
 
-class Hardshrink(_Shrink, function="hardshrink"):
+class Hardshrink(_Shrink, _function="hardshrink"):
     """``x``, but 0 where its absolute value is at most ``lambd``."""
 
 
-class Softshrink(_Shrink, function="softshrink"):
+class Softshrink(_Shrink, _function="softshrink"):
     """``x`` shrunk towards 0 by ``lambd``."""
 
 
@@ -320,15 +320,15 @@ class _AlongDim(Variants):
         return f"dim={self.dim}"
 
 
-class Softmax(_AlongDim, function="softmax"):
+class Softmax(_AlongDim, _function="softmax"):
     """The exponentials along `dim`, normalized to sum to 1."""
 
 
-class LogSoftmax(_AlongDim, function="log_softmax"):
+class LogSoftmax(_AlongDim, _function="log_softmax"):
     """The logarithm of ``Softmax``."""
 
 
-class Softmin(_AlongDim, function="softmin"):
+class Softmin(_AlongDim, _function="softmin"):
     """``Softmax`` of the negated input."""
 
 

@@ -123,7 +123,7 @@ class _BatchNorm(_NormBase):
         )
 
 
-class BatchNorm1d(_BatchNorm, ranks=(2, 3)):
+class BatchNorm1d(_BatchNorm, _ranks=(2, 3)):
     """Normalizes each channel over the batch, then applies weight and bias.
 
     Args:
@@ -144,11 +144,11 @@ class BatchNorm1d(_BatchNorm, ranks=(2, 3)):
     """
 
 
-class BatchNorm2d(_BatchNorm, ranks=(4,)):
+class BatchNorm2d(_BatchNorm, _ranks=(4,)):
     """``BatchNorm1d`` for images ``(N, C, H, W)``."""
 
 
-class BatchNorm3d(_BatchNorm, ranks=(5,)):
+class BatchNorm3d(_BatchNorm, _ranks=(5,)):
     """``BatchNorm1d`` for volumes ``(N, C, D, H, W)``."""
 
 
@@ -225,7 +225,7 @@ class _InstanceNorm(_NormBase):
                                       error_msgs)
 
 
-class InstanceNorm1d(_InstanceNorm, ranks=(2, 3)):
+class InstanceNorm1d(_InstanceNorm, _ranks=(2, 3)):
     """Normalizes each channel of each sample. Arguments as for ``BatchNorm1d``.
 
     Shape:
@@ -234,11 +234,11 @@ class InstanceNorm1d(_InstanceNorm, ranks=(2, 3)):
     """
 
 
-class InstanceNorm2d(_InstanceNorm, ranks=(3, 4)):
+class InstanceNorm2d(_InstanceNorm, _ranks=(3, 4)):
     """``InstanceNorm1d`` for images ``(N, C, H, W)`` or ``(C, H, W)``."""
 
 
-class InstanceNorm3d(_InstanceNorm, ranks=(4, 5)):
+class InstanceNorm3d(_InstanceNorm, _ranks=(4, 5)):
     """``InstanceNorm1d`` for volumes ``(N, C, D, H, W)`` or ``(C, D, H, W)``."""
 
 
@@ -276,25 +276,25 @@ class _LazyNorm(LazyModuleMixin):
         self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNorm, _BatchNorm, ranks=(2, 3), becomes=BatchNorm1d):
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm, _ranks=(2, 3), cls_to_become=BatchNorm1d):
     """A ``BatchNorm1d`` that infers ``num_features`` from its first input."""
 
 
-class LazyBatchNorm2d(_LazyNorm, _BatchNorm, ranks=(4,), becomes=BatchNorm2d):
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm, _ranks=(4,), cls_to_become=BatchNorm2d):
     """A ``BatchNorm2d`` that infers ``num_features`` from its first input."""
 
 
-class LazyBatchNorm3d(_LazyNorm, _BatchNorm, ranks=(5,), becomes=BatchNorm3d):
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm, _ranks=(5,), cls_to_become=BatchNorm3d):
     """A ``BatchNorm3d`` that infers ``num_features`` from its first input."""
 
 
-class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, ranks=(2, 3), becomes=InstanceNorm1d):
+class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, _ranks=(2, 3), cls_to_become=InstanceNorm1d):
     """An ``InstanceNorm1d`` that infers ``num_features`` from its first input."""
 
 
-class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, ranks=(3, 4), becomes=InstanceNorm2d):
+class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, _ranks=(3, 4), cls_to_become=InstanceNorm2d):
     """An ``InstanceNorm2d`` that infers ``num_features`` from its first input."""
 
 
-class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, ranks=(4, 5), becomes=InstanceNorm3d):
+class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, _ranks=(4, 5), cls_to_become=InstanceNorm3d):
     """An ``InstanceNorm3d`` that infers ``num_features`` from its first input."""

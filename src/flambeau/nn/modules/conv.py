@@ -120,7 +120,7 @@ class _Conv(_ConvNd):
         return getattr(F, self._function)(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
-class Conv1d(_Conv, function="conv1d", dims=1):
+class Conv1d(_Conv, _function="conv1d", _dims=1):
     """Convolution of sequences.
 
     Args:
@@ -145,7 +145,7 @@ class Conv1d(_Conv, function="conv1d", dims=1):
     """
 
 
-class Conv2d(_Conv, function="conv2d", dims=2):
+class Conv2d(_Conv, _function="conv2d", _dims=2):
     """Convolution of images. Arguments as for ``Conv1d``; each may be a pair.
 
     Shape:
@@ -159,7 +159,7 @@ class Conv2d(_Conv, function="conv2d", dims=2):
     """
 
 
-class Conv3d(_Conv, function="conv3d", dims=3):
+class Conv3d(_Conv, _function="conv3d", _dims=3):
     """Convolution of volumes. Arguments as for ``Conv1d``; each may be a triple."""
 
 
@@ -196,7 +196,7 @@ class _ConvTranspose(_ConvNd):
         return [size - a for size, a in zip(output_size, low, strict=True)]
 
 
-class ConvTranspose1d(_ConvTranspose, function="conv_transpose1d", dims=1):
+class ConvTranspose1d(_ConvTranspose, _function="conv_transpose1d", _dims=1):
     """Transposed convolution of sequences, which inverts the size change of a ``Conv1d`` with the same arguments.
 
     Args:
@@ -214,11 +214,11 @@ class ConvTranspose1d(_ConvTranspose, function="conv_transpose1d", dims=1):
     """
 
 
-class ConvTranspose2d(_ConvTranspose, function="conv_transpose2d", dims=2):
+class ConvTranspose2d(_ConvTranspose, _function="conv_transpose2d", _dims=2):
     """Transposed convolution of images. See ``ConvTranspose1d``."""
 
 
-class ConvTranspose3d(_ConvTranspose, function="conv_transpose3d", dims=3):
+class ConvTranspose3d(_ConvTranspose, _function="conv_transpose3d", _dims=3):
     """Transposed convolution of volumes. See ``ConvTranspose1d``."""
 
 
@@ -273,25 +273,25 @@ class _LazyConvTranspose(_LazyConv):
         self._make_lazy(out_channels, bias, device, dtype)
 
 
-class LazyConv1d(_LazyConvPlain, Conv1d, becomes=Conv1d):
+class LazyConv1d(_LazyConvPlain, Conv1d, cls_to_become=Conv1d):
     """A ``Conv1d`` that infers ``in_channels`` from its first input."""
 
 
-class LazyConv2d(_LazyConvPlain, Conv2d, becomes=Conv2d):
+class LazyConv2d(_LazyConvPlain, Conv2d, cls_to_become=Conv2d):
     """A ``Conv2d`` that infers ``in_channels`` from its first input."""
 
 
-class LazyConv3d(_LazyConvPlain, Conv3d, becomes=Conv3d):
+class LazyConv3d(_LazyConvPlain, Conv3d, cls_to_become=Conv3d):
     """A ``Conv3d`` that infers ``in_channels`` from its first input."""
 
 
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, becomes=ConvTranspose1d):
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, cls_to_become=ConvTranspose1d):
     """A ``ConvTranspose1d`` that infers ``in_channels`` from its first input."""
 
 
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, becomes=ConvTranspose2d):
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, cls_to_become=ConvTranspose2d):
     """A ``ConvTranspose2d`` that infers ``in_channels`` from its first input."""
 
 
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, becomes=ConvTranspose3d):
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, cls_to_become=ConvTranspose3d):
     """A ``ConvTranspose3d`` that infers ``in_channels`` from its first input."""

@@ -27,19 +27,19 @@ class _DropoutNd(Variants):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_DropoutNd, function="dropout"):
+class Dropout(_DropoutNd, _function="dropout"):
     """Zeros elements with probability `p` in training, and scales the others by 1 / (1 - p)."""
 
 
-class Dropout1d(_DropoutNd, function="dropout1d"):
+class Dropout1d(_DropoutNd, _function="dropout1d"):
     """Zeros whole channels of sequences in training."""
 
 
-class Dropout2d(_DropoutNd, function="dropout2d"):
+class Dropout2d(_DropoutNd, _function="dropout2d"):
     """Zeros whole channels of images in training."""
 
 
-class Dropout3d(_DropoutNd, function="dropout3d"):
+class Dropout3d(_DropoutNd, _function="dropout3d"):
     """Zeros whole channels of volumes in training."""
 
 

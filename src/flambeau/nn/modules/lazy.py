@@ -17,10 +17,10 @@ class LazyModuleMixin:
 
     cls_to_become: type | None = None
 
-    def __init_subclass__(cls, *, becomes=None, **others):
+    def __init_subclass__(cls, *, cls_to_become=None, **others):
         super().__init_subclass__(**others)
-        if becomes is not None:
-            cls.cls_to_become = becomes
+        if cls_to_become is not None:
+            cls.cls_to_become = cls_to_become
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)

@@ -111,7 +111,7 @@ class Bilinear(Module):
                 f"out_features={self.out_features}, bias={self.bias is not None}")
 
 
-class LazyLinear(LazyModuleMixin, Linear, becomes=Linear):
+class LazyLinear(LazyModuleMixin, Linear, cls_to_become=Linear):
     """A Linear that infers ``in_features`` from its first input."""
 
     def __init__(self, out_features, bias=True, device=None, dtype=None):

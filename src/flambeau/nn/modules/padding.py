@@ -30,11 +30,11 @@ class _ConstantPad(Variants):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad, dims=1):
+class ConstantPad1d(_ConstantPad, _dims=1):
     """Pads with a constant around sequences."""
 
 
-class ConstantPad2d(_ConstantPad, dims=2):
+class ConstantPad2d(_ConstantPad, _dims=2):
     """Pads with a constant around images.
 
     Example::
@@ -45,7 +45,7 @@ class ConstantPad2d(_ConstantPad, dims=2):
     """
 
 
-class ConstantPad3d(_ConstantPad, dims=3):
+class ConstantPad3d(_ConstantPad, _dims=3):
     """Pads with a constant around volumes."""
 
 
@@ -85,31 +85,31 @@ class _EdgePad(Variants):
         return f"{self.padding}"
 
 
-class ReflectionPad1d(_EdgePad, mode="reflect", dims=1):
+class ReflectionPad1d(_EdgePad, _mode="reflect", _dims=1):
     """Pads sequences by reflection at their ends."""
 
 
-class ReflectionPad2d(_EdgePad, mode="reflect", dims=2):
+class ReflectionPad2d(_EdgePad, _mode="reflect", _dims=2):
     """Pads images by reflection at their edges."""
 
 
-class ReflectionPad3d(_EdgePad, mode="reflect", dims=3):
+class ReflectionPad3d(_EdgePad, _mode="reflect", _dims=3):
     """Pads volumes by reflection at their faces."""
 
 
-class ReplicationPad1d(_EdgePad, mode="replicate", dims=1):
+class ReplicationPad1d(_EdgePad, _mode="replicate", _dims=1):
     """Pads sequences by replicating their ends."""
 
 
-class ReplicationPad2d(_EdgePad, mode="replicate", dims=2):
+class ReplicationPad2d(_EdgePad, _mode="replicate", _dims=2):
     """Pads images by replicating their edges."""
 
 
-class ReplicationPad3d(_EdgePad, mode="replicate", dims=3):
+class ReplicationPad3d(_EdgePad, _mode="replicate", _dims=3):
     """Pads volumes by replicating their faces."""
 
 
-class _CircularPad(_EdgePad, mode="circular"):
+class _CircularPad(_EdgePad, _mode="circular"):
 
     def forward(self, input):
         if input.dim() not in (self._dims + 1, self._dims + 2):
@@ -117,13 +117,13 @@ class _CircularPad(_EdgePad, mode="circular"):
         return super().forward(input)
 
 
-class CircularPad1d(_CircularPad, dims=1):
+class CircularPad1d(_CircularPad, _dims=1):
     """Pads sequences circularly."""
 
 
-class CircularPad2d(_CircularPad, dims=2):
+class CircularPad2d(_CircularPad, _dims=2):
     """Pads images circularly."""
 
 
-class CircularPad3d(_CircularPad, dims=3):
+class CircularPad3d(_CircularPad, _dims=3):
     """Pads volumes circularly."""

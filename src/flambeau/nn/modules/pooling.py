@@ -33,7 +33,7 @@ class _MaxPool(Variants):
                 f"dilation={self.dilation}, ceil_mode={self.ceil_mode}")
 
 
-class MaxPool1d(_MaxPool, function="max_pool1d"):
+class MaxPool1d(_MaxPool, _function="max_pool1d"):
     """Max pooling over sequences.
 
     Args:
@@ -51,11 +51,11 @@ class MaxPool1d(_MaxPool, function="max_pool1d"):
     """
 
 
-class MaxPool2d(_MaxPool, function="max_pool2d"):
+class MaxPool2d(_MaxPool, _function="max_pool2d"):
     """Max pooling over images. See ``MaxPool1d``."""
 
 
-class MaxPool3d(_MaxPool, function="max_pool3d"):
+class MaxPool3d(_MaxPool, _function="max_pool3d"):
     """Max pooling over volumes. See ``MaxPool1d``."""
 
 
@@ -86,7 +86,7 @@ class _FractionalMaxPool(Variants):
                     _random_samples=self._random_samples)
 
 
-class FractionalMaxPool2d(_FractionalMaxPool, function="fractional_max_pool2d", dims=2):
+class FractionalMaxPool2d(_FractionalMaxPool, _function="fractional_max_pool2d", _dims=2):
     """Fractional max pooling over images: windows at random steps, for any ratio of sizes.
 
     Args:
@@ -102,7 +102,7 @@ class FractionalMaxPool2d(_FractionalMaxPool, function="fractional_max_pool2d", 
     """
 
 
-class FractionalMaxPool3d(_FractionalMaxPool, function="fractional_max_pool3d", dims=3):
+class FractionalMaxPool3d(_FractionalMaxPool, _function="fractional_max_pool3d", _dims=3):
     """``FractionalMaxPool2d`` for volumes."""
 
 
@@ -121,15 +121,15 @@ class _MaxUnpool(Variants):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool, function="max_unpool1d", dims=1):
+class MaxUnpool1d(_MaxUnpool, _function="max_unpool1d", _dims=1):
     """A partial inverse of ``MaxPool1d``: other elements are zero."""
 
 
-class MaxUnpool2d(_MaxUnpool, function="max_unpool2d", dims=2):
+class MaxUnpool2d(_MaxUnpool, _function="max_unpool2d", _dims=2):
     """A partial inverse of ``MaxPool2d``: other elements are zero."""
 
 
-class MaxUnpool3d(_MaxUnpool, function="max_unpool3d", dims=3):
+class MaxUnpool3d(_MaxUnpool, _function="max_unpool3d", _dims=3):
     """A partial inverse of ``MaxPool3d``: other elements are zero."""
 
 
@@ -179,11 +179,11 @@ class _AvgPool(Variants):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool2d(_AvgPool, function="avg_pool2d"):
+class AvgPool2d(_AvgPool, _function="avg_pool2d"):
     """Average pooling over images, with an optional ``divisor_override``. See ``AvgPool1d``."""
 
 
-class AvgPool3d(_AvgPool, function="avg_pool3d"):
+class AvgPool3d(_AvgPool, _function="avg_pool3d"):
     """Average pooling over volumes, with an optional ``divisor_override``. See ``AvgPool1d``."""
 
 
@@ -205,15 +205,15 @@ class _LPPool(Variants):
                 f"ceil_mode={self.ceil_mode}")
 
 
-class LPPool1d(_LPPool, function="lp_pool1d"):
+class LPPool1d(_LPPool, _function="lp_pool1d"):
     """The p-norm of each window of sequences."""
 
 
-class LPPool2d(_LPPool, function="lp_pool2d"):
+class LPPool2d(_LPPool, _function="lp_pool2d"):
     """The p-norm of each window of images."""
 
 
-class LPPool3d(_LPPool, function="lp_pool3d"):
+class LPPool3d(_LPPool, _function="lp_pool3d"):
     """The p-norm of each window of volumes."""
 
 
@@ -231,11 +231,11 @@ class _AdaptivePool(Variants):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptivePool, function="adaptive_avg_pool1d"):
+class AdaptiveAvgPool1d(_AdaptivePool, _function="adaptive_avg_pool1d"):
     """Average pooling to ``output_size``, over sequences of any length."""
 
 
-class AdaptiveAvgPool2d(_AdaptivePool, function="adaptive_avg_pool2d"):
+class AdaptiveAvgPool2d(_AdaptivePool, _function="adaptive_avg_pool2d"):
     """Average pooling to ``output_size``, over images of any size.
 
     Args:
@@ -248,7 +248,7 @@ class AdaptiveAvgPool2d(_AdaptivePool, function="adaptive_avg_pool2d"):
     """
 
 
-class AdaptiveAvgPool3d(_AdaptivePool, function="adaptive_avg_pool3d"):
+class AdaptiveAvgPool3d(_AdaptivePool, _function="adaptive_avg_pool3d"):
     """Average pooling to ``output_size``, over volumes of any size."""
 
 
@@ -263,13 +263,13 @@ class _AdaptiveMaxPool(_AdaptivePool):
         return getattr(F, self._function)(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool, function="adaptive_max_pool1d"):
+class AdaptiveMaxPool1d(_AdaptiveMaxPool, _function="adaptive_max_pool1d"):
     """Max pooling to ``output_size``, over sequences of any length."""
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool, function="adaptive_max_pool2d"):
+class AdaptiveMaxPool2d(_AdaptiveMaxPool, _function="adaptive_max_pool2d"):
     """Max pooling to ``output_size``, over images of any size."""
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool, function="adaptive_max_pool3d"):
+class AdaptiveMaxPool3d(_AdaptiveMaxPool, _function="adaptive_max_pool3d"):
     """Max pooling to ``output_size``, over volumes of any size."""
