@@ -91,7 +91,7 @@ def wrong_settings(t):
     wrong = {
         "SGD": [{"lr": -1}, {"momentum": -1}, {"weight_decay": -1}, {"nesterov": True}, {"fused": True, "foreach": True}],
         "Adam": [{"lr": -1}, {"eps": -1}, {"betas": (1.0, 0.9)}, {"betas": (0.9, -1.0)}, {"weight_decay": -1},
-                 {"lr": t.ones(2)}, {"lr": t.tensor(0.1), "foreach": True}, {"betas": (t.tensor(0.9), 0.9)},
+                 {"betas": (0.9,)}, {"lr": t.ones(2)}, {"lr": t.tensor(0.1), "foreach": True}, {"betas": (t.tensor(0.9), 0.9)},
                  {"betas": (t.ones(2) / 2, t.ones(2) / 2)}, {"fused": True, "differentiable": True},
                  {"fused": True, "foreach": True}],
         "AdamW": [{"lr": -1}, {"weight_decay": -1}], "Adamax": [{"lr": -1}, {"eps": -1}, {"betas": (1.0, 0.9)}],
@@ -149,6 +149,44 @@ def learning_rates_that_are_tensors(t):
             p.grad = t.tensor([0.5, 4.0])
             optimizer.step()
             found.append([name, p.detach(), repr(optimizer)])
+    return found
+
+
+@programs
+def betas_that_are_tensors(t):
+    found = []
+    for name in ("Adam", "AdamW", "NAdam"):
+        p = t.nn.Parameter(t.tensor([1.0, -2.0]))
+        optimizer = getattr(t.optim, name)([p], betas=(t.tensor(0.5), t.tensor(0.75)))
+        for _ in range(2):
+            p.grad = t.tensor([0.5, 4.0])
+            optimizer.step()
+        found.append([name, p.detach()])
+    return found
+
+
+@programs
+def groups_without_a_setting(t):
+    def step(name, setting):
+        optimizer = getattr(t.optim, name)([t.nn.Parameter(t.ones(2))])
+        del optimizer.param_groups[0][setting]
+        optimizer.step()
+
+    return [told(lambda name=name, setting=setting: step(name, setting)) for name, setting in (
+        ("SGD", "lr"), ("Adam", "lr"), ("Adam", "betas"), ("RMSprop", "alpha"), ("Adagrad", "eps"), ("Rprop", "etas"))]
+
+
+@programs
+def loaded_counts_of_steps(t):
+    found = []
+    for options in ({}, {"capturable": True}, {"fused": True}):
+        p = t.nn.Parameter(t.ones(2, dtype=t.float64))
+        optimizer = t.optim.Adam([p], **options)
+        count = t.tensor(3.0, dtype=t.float64)
+        optimizer.load_state_dict({"state": {0: {"step": count, "exp_avg": t.ones(2), "exp_avg_sq": t.ones(2)}},
+                                   "param_groups": optimizer.state_dict()["param_groups"]})
+        state = optimizer.state[p]
+        found.append([str(state["step"].dtype), state["step"] is count, str(state["exp_avg"].dtype)])
     return found
 
 

@@ -144,6 +144,17 @@ def epochs_that_are_given(t):
 
 
 @programs
+def sequences_whose_first_schedulers_never_run(t):
+    found = []
+    for milestones in ([0, 2], [0, 0], [2, 2]):
+        optimizer, s = optimizer_of(t), t.optim.lr_scheduler
+        scheduler = s.SequentialLR(optimizer, [s.ConstantLR(optimizer, 0.1), s.ExponentialLR(optimizer, 0.5),
+                                               s.LinearLR(optimizer)], milestones)
+        found.append([rates(optimizer), scheduler.get_last_lr(), run(optimizer, scheduler, 4)])
+    return found
+
+
+@programs
 def going_on_by_last_epoch(t):
     found = {}
     for name, make in {"StepLR": of("StepLR", 3, last_epoch=4), "ExponentialLR": of("ExponentialLR", 0.9, last_epoch=4),

@@ -73,7 +73,8 @@ def groups(t):
     optimizer.add_param_group({"params": c})
     named = t.optim.SGD([("a", a), ("b", b)], lr=1.0)
     return [a, b, [g["lr"] for g in optimizer.param_groups], named.param_groups[0]["param_names"], repr(optimizer),
-            raised(lambda: optimizer.add_param_group({"params": a})), raised(lambda: optimizer.add_param_group([c]))]
+            raised(lambda: optimizer.add_param_group({"params": a})), raised(lambda: optimizer.add_param_group([c])),
+            raised(lambda: t.optim.SGD([{"params": [a]}, b]))]
 
 
 @programs

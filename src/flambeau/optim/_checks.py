@@ -27,8 +27,8 @@ def check_settings(**settings):
             check_lr_size(value)
             check_range("learning rate", value)
         elif name == "betas":
-            for nr, beta in enumerate(value):
-                check_range(f"beta parameter at index {nr}", beta, high=1.0)
+            for nr in range(2):
+                check_range(f"beta parameter at index {nr}", value[nr], high=1.0)
         else:
             check_range(f"{'epsilon' if name == 'eps' else name} value", value)
 

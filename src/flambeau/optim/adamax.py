@@ -42,7 +42,7 @@ def adamax(params, grads, exp_avgs, exp_infs, state_steps, foreach=None, maximiz
     check_counts(state_steps)
     check_capturable(capturable, params)
     flags = (maximize, is_nonzero(weight_decay))
-    lr, weight_decay = numbers_of(differentiable, lr, weight_decay)
+    beta1, beta2, lr, weight_decay = numbers_of(differentiable, beta1, beta2, lr, weight_decay)
 
     def numbers(count):
         return weight_decay, 1 - beta1, beta2, eps, lr / (1 - beta1**count)

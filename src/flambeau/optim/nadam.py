@@ -51,7 +51,7 @@ def nadam(params, grads, exp_avgs, exp_avg_sqs, mu_products, state_steps, decoup
     check_counts(state_steps)
     check_capturable(capturable, params, "params, mu_products and state_steps")
     decays = is_nonzero(weight_decay)
-    lr, weight_decay = numbers_of(differentiable, lr, weight_decay)
+    beta1, beta2, lr, weight_decay = numbers_of(differentiable, beta1, beta2, lr, weight_decay)
     decay = 1 - lr * weight_decay if decoupled_weight_decay else weight_decay
 
     def numbers(count, mu_product):

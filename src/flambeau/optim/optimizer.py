@@ -10,6 +10,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
+from .._dtypes import float32
 from .._hooks import add_hook
 from .._modes import enable_grad, set_grad_enabled
 from .._signatures import parameters_of
@@ -80,7 +81,7 @@ class Optimizer:
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
-            self.add_param_group(dict(group))
+            self.add_param_group(dict(group) if isinstance(group, dict) else group)
 
     def __repr__(self):
         groups = []
@@ -156,9 +157,11 @@ class Optimizer:
         """
         lists = self._gather(group, *names)
         settings.update(group, grad_scale=self.grad_scale, found_inf=self.found_inf)
-        if "betas" in group:
+        optional, required = settings_of(function)
+        if "beta1" in required:
             settings["beta1"], settings["beta2"] = group["betas"]
-        function(*lists, **{name: settings[name] for name in settings_of(function) if name in settings})
+        function(*lists, **{name: settings[name] for name in optional if name in settings},
+                 **{name: settings[name] for name in required})
 
     def _gather(self, group, *names):
         """The parameters of a group with gradients, the gradients, and a list for each kind of state; [] for None."""
@@ -211,15 +214,15 @@ class Optimizer:
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(self.param_groups, saved, strict=True)):
             raise ValueError(WRONG_SIZE)
-        parameters = dict(zip(chain.from_iterable(g["params"] for g in saved),
-                              chain.from_iterable(g["params"] for g in self.param_groups), strict=True))
+        parameters = {key: (p, new) for group, new in zip(self.param_groups, saved, strict=True)
+                      for key, p in zip(new["params"], group["params"], strict=True)}
         state = defaultdict(dict)
         for key, value in given["state"].items():
-            p = parameters.get(key)
+            p, new = parameters.get(key, (None, None))
             if p is None:
                 state[key] = value
             else:
-                state[p] = {k: _as_state(p, k, v) for k, v in value.items()}
+                state[p] = {k: _as_state(p, new, k, v) for k, v in value.items()}
         for group, new in zip(self.param_groups, saved, strict=True):
             new["params"] = group["params"]
             if "param_names" in group:
@@ -330,19 +333,22 @@ def _with_hooks(step):
 def settings_of(function):
     """The names of a function's parameters with a default, and of the keyword-only ones."""
     names, _, keywords = parameters_of(function)
-    return names[len(names) - len(function.__defaults__ or ()) :] + keywords
+    return names[len(names) - len(function.__defaults__ or ()):], keywords
 
 
-def _as_state(p, key, value):
-    """Converts a loaded state value for its parameter: floating tensors take its dtype; matching ones are shared."""
+def _as_state(p, group, key, value):
+    """Converts a loaded state value for its parameter: tensors take its dtype, if floating, and device.
+
+    Step counts stay as they are, unless they belong beside the parameter. Tensors that need no change are shared.
+    """
     if isinstance(value, Tensor):
-        if key == "step":
-            return value
-        return value.to(dtype=p.dtype, device=p.device) if p.is_floating_point() else value.to(device=p.device)
+        if key != "step":
+            return value.to(p.device, p.dtype if p.is_floating_point() else None)
+        return value.to(p.device, float32) if group.get("capturable") or group.get("fused") else value
     if isinstance(value, dict):
-        return {k: _as_state(p, k, v) for k, v in value.items()}
+        return {k: _as_state(p, group, k, v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(_as_state(p, None, v) for v in value)
+        return type(value)(_as_state(p, group, None, v) for v in value)
     return value
 
 

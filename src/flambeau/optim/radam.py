@@ -61,7 +61,7 @@ def radam(params, grads, exp_avgs, exp_avg_sqs, state_steps, decoupled_weight_de
     check_counts(state_steps)
     check_capturable(capturable, params)
     decays = is_nonzero(weight_decay)
-    lr, weight_decay = numbers_of(differentiable, lr, weight_decay)
+    beta1, beta2, lr, weight_decay = numbers_of(differentiable, beta1, beta2, lr, weight_decay)
     decay = 1 - lr * weight_decay if decoupled_weight_decay else weight_decay
 
     def numbers(count):

@@ -68,8 +68,9 @@ class SequentialLR(_Combined):
         for group in optimizer.param_groups:
             set_value(group, "lr", copy_of(group["initial_lr"]))
         self.recursive_undo()
-        schedulers[0]._initial_step()
-        self._last_lr = schedulers[0].get_last_lr()
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched=None):
         """Undoes the initial step that every scheduler performs on construction."""
