@@ -96,6 +96,22 @@ def a_chain(t):
 
 
 @programs
+def a_chain_without_an_inverse_for_now(t):
+    class Fixed(type(classes(t)[0])):
+        def right_inverse(self, x):
+            raise NotImplementedError("not for these settings")
+
+    m, (_, doubled, _) = ones_linear(t), classes(t)
+    register(t, m, "weight", doubled)
+    register(t, m, "weight", Fixed())
+
+    def assign():
+        m.weight = t.ones(2, 2)
+
+    return [m.weight, len(m.parametrizations.weight), raised(assign)]
+
+
+@programs
 def several_originals(t):
     m, (_, doubled, split) = ones_linear(t), classes(t)
     register(t, m, "weight", split)

@@ -187,8 +187,9 @@ def _check_joined(module, name, parametrization):
         new = parametrization(now)
         _check_same("Registering a further parametrization", now.shape, now.dtype, new)
         if hasattr(parametrization, "right_inverse"):
-            back = parametrization.right_inverse(new)
-            _check_same("The right_inverse of a further parametrization", now.shape, now.dtype, back)
+            with contextlib.suppress(NotImplementedError):
+                back = parametrization.right_inverse(new)
+                _check_same("The right_inverse of a further parametrization", now.shape, now.dtype, back)
 
 
 def _swap_class(module):
