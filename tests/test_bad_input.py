@@ -108,6 +108,7 @@ t.bernoulli(m) => [0, 1]
 t.multinomial(m[0], 10) => 10 > 3
 t.multinomial(-m - 1, 1) => element < 0
 t.multinomial(t.zeros(3), 1) => sum of probabilities
+t.multinomial(t.zeros(2, 0), 2, True) => sum of probabilities
 m.uniform_(1, 0) => from=1 & to=0
 m.normal_(0, -1) => -1
 m.bernoulli_(2.0) => p=2

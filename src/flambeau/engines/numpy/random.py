@@ -328,13 +328,13 @@ def _choose_without_replacement(generator, weights, n):
 def _choose_with_replacement(generator, weights, n):
     """Where n uniform numbers fall among the cumulated weights."""
     number = np.float64 if weights.dtype == np.float64 else np.float32
-    rows = weights.reshape(-1, weights.shape[-1]).astype(number)
+    rows = np.atleast_2d(weights).astype(number)
     check(not (rows < 0).any(), _INVALID.format("encountering probability entry < 0"))
     check(np.isfinite(rows).all(), _INVALID.format("encountering probability entry = infinity or NaN"))
     chosen = np.empty((len(rows), n), np.int64)
     for row, out in zip(rows, chosen):
+        check(row.any(), _INVALID.format("sum of probabilities <= 0"))
         cumulated = np.cumsum(row)
-        check(cumulated[-1] > 0, _INVALID.format("sum of probabilities <= 0"))
         cumulated /= cumulated[-1]
         cumulated[-1] = 1
         out[:] = np.searchsorted(cumulated.astype(np.float64), doubles(generator, n))
