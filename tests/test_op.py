@@ -97,6 +97,13 @@ def test_large_halves_are_computed_in_float32(name, dtype):
     flambeau.testing.assert_close(spec.function(*operands), right, rtol=0, atol=0, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [flambeau.float16, flambeau.bfloat16], ids=str)
+def test_steps_between_halves_are_theirs_in_large_tensors_too(dtype):
+    x, y = flambeau.randn(2, 300, 1000).to(dtype)
+    found = flambeau.nextafter(x, y)
+    assert found[:1].equal(flambeau.nextafter(x[:1], y[:1])) and (found != x).any()
+
+
 def test_large_halves_with_numbers_and_gradients():
     x = flambeau.randn(300, 1000).bfloat16()
     assert (x * 3).equal((x.float() * 3).bfloat16()) and (x.T * 3).equal((x * 3).T) and (x > 0).equal(x.float() > 0)

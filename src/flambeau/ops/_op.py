@@ -472,7 +472,8 @@ def kernel_op(name, kernel=None, /, *, inputs, settings="", by_name=False, by_el
     """Declares an op whose forward is one kernel of the engine, called with the inputs and then the settings.
 
     With `by_name` it gets these as keywords; ``dtype=None`` stands for a setting with that default. A kernel that
-    promotes its inputs and has no settings is pointwise, unless `by_element` is False.
+    promotes its inputs and has no settings is pointwise, unless `by_element` is False; with ``opmath=False`` it never
+    runs in float32, and so not on pieces.
     """
     kernel, inputs, optional = kernel or name, inputs.split(", "), settings.count("=None")
     settings = settings.replace("=None", "").split(", ") if settings else []
@@ -482,7 +483,7 @@ def kernel_op(name, kernel=None, /, *, inputs, settings="", by_name=False, by_el
     forward.__kwdefaults__ = dict.fromkeys(settings[len(settings) - optional:]) or None
     if settings or traits.get("promote") is None:
         return op(forward, name=name, **traits)
-    by_element = by_element is None and "f" not in traits.get("refuses", "")
+    by_element = by_element is None and traits.get("opmath") is not False and "f" not in traits.get("refuses", "")
     return op(forward, name=name, kernel=kernel, by_element=by_element, **traits)
 
 

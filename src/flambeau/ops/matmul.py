@@ -134,15 +134,14 @@ mv.vjp(
 mv.presents(UnsafeViewBackward0=lambda x, y: reshape(mv(row_view(x), y), shape=x.shape[:-1]))
 
 # A vector times a matrix.
-vecmat = kernel_op("vecmat", "matmul", inputs="x, y", node="SqueezeBackward4", promote="common", opmath=False,
-                   by_element=False)
+vecmat = kernel_op("vecmat", "matmul", inputs="x, y", node="SqueezeBackward4", promote="common", opmath=False)
 vecmat.vjp(
     x=lambda g, y: reshape(product(row(g), mH(y)), shape=(y.shape[-2],)),
     y=lambda g, x: column(cj(x)) * g,
 )
 vecmat.presents(SqueezeBackward4=lambda x, y: squeeze(mm(unsqueeze(x, axis=0), y), axis=(0,), node="SqueezeBackward4"))
 
-dot = kernel_op("dot", "matmul", inputs="x, y", promote="common", opmath=False, by_element=False)
+dot = kernel_op("dot", "matmul", inputs="x, y", promote="common", opmath=False)
 dot.vjp(x=lambda g, y: g * cj(y), y=lambda g, x: g * cj(x))
 
 

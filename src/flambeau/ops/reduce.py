@@ -73,9 +73,7 @@ def fit(x, shape, dtype):
 
 
 # The sum of all elements, common for losses: its call is faster without settings.
-whole_sum = kernel_op(
-    "whole_sum", "total", inputs="x", promote="common", opmath=False, node="SumBackward0", by_element=False,
-)
+whole_sum = kernel_op("whole_sum", "total", inputs="x", promote="common", opmath=False, node="SumBackward0")
 whole_sum.vjp(x=lambda g, x_shape: spread(g, x_shape, None))
 
 mean = kernel_op("mean", inputs="x", settings="axis, keepdims, dtype=None", by_name=True, node=node_of("Mean"),
