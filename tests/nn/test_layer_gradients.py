@@ -191,6 +191,35 @@ def test_half_precision_is_computed_in_single(name, dtype):
     assert half.grad.dtype is dtype and (half.grad.float() - single.grad).abs().max() <= 8 * step
 
 
+SUMMED = {  # calls that pass every element of w on 4096 times
+    "batch_norm": lambda x, w: F.batch_norm(x, None, None, w * 0 + 1, w, training=True),
+    "batch_norm, relu": lambda x, w: flambeau.nn.Sequential(norm_with_bias(w), flambeau.nn.ReLU())(x),
+    "group_norm": lambda x, w: F.group_norm(x, 2, None, w),
+    "layer_norm": lambda x, w: F.layer_norm(x.transpose(1, 2), (4,), None, w),
+    "instance_norm": lambda x, w: F.instance_norm(x, None, None, None, w),
+    "nearest": lambda x, w: F.interpolate(w.view(1, 4, 1), size=4096),
+    "linear": lambda x, w: F.interpolate(w.view(1, 4, 1), size=4096, mode="linear"),
+    "pad": lambda x, w: F.pad(w.view(1, 4, 1), (4095, 0), mode="replicate"),
+    "avg_pool": lambda x, w: F.avg_pool1d(w.view(1, 1, 4).expand(1, 4096, 4), 1),
+}
+
+
+def norm_with_bias(w):
+    norm = flambeau.nn.BatchNorm1d(4, dtype=w.dtype)
+    norm.bias = flambeau.nn.Parameter(w.detach() + 100)  # above the bend of the activation
+    norm.bias.register_hook(lambda g: w.backward(g))
+    return norm
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", SUMMED)
+def test_gradients_in_half_precision_are_summed_in_single(name, dtype):
+    dtype = getattr(flambeau, dtype)
+    w = flambeau.zeros(4, dtype=dtype, requires_grad=True)
+    SUMMED[name](wave(flambeau, 1, 4, 4096).to(dtype), w).sum().backward()
+    assert w.grad.tolist() == [4096] * 4
+
+
 def test_a_network_on_the_meta_device():
     nn = flambeau.nn
     net = nn.Sequential(

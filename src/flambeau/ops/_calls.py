@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._dtypes import check_int
+from .._dtypes import FIRST_HALF, check_int
 from .._fp_errors import call_without_fp_warnings
 from .._modes import in_use
 from .._tensor import Tensor, View, storage_of
@@ -14,12 +14,16 @@ _new = object.__new__
 
 
 def on_arrays(op, *inputs, **settings):
-    """The forward of an op on raw arrays, by the engine that they belong to."""
+    """The forward of an op on raw arrays, by the engine that they belong to; as in calls, in float32 if it has to."""
     level = level_of(inputs) if in_use.levels else None
     if level is not None:
         return level.compute(op, inputs, settings)
     k = engine_of(*inputs)
     if k is NUMPY:
+        if op.opmath:
+            for x in inputs:
+                if isinstance(x, _ndarray) and x.dtype.num >= FIRST_HALF:
+                    return op.forward_in_opmath(k, *inputs, **settings)
         return op.forward(k, *inputs, **settings)
     return k.run(op.forward, [k.operand(x) for x in inputs], settings)
 

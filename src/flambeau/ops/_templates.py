@@ -35,8 +35,10 @@ if isinstance({x}, Tensor):
 """
 OR_PROMOTED = " or ({a}.dtype is not float32 and checks_dtype and not (takes_int64 and {a}.dtype is int64))"
 COMPUTE_ONLY = """
+elif type({x}) is ndarray and ({x}.dtype is float32 or not checks_dtype):
+    return forward(NUMPY, {x}{options})
 else:
-    return forward(NUMPY, {x}{options}) if type({x}) is ndarray else on_arrays(op, {x}{keywords})
+    return on_arrays(op, {x}{keywords})
 """
 TAKE_NUMBER = """
 elif not checks_dtype or {x} is None or type({x}) is float or type({x}) is int:

@@ -13,6 +13,7 @@ from .._tensor import Tensor, wrap
 from ..engines import engine_of
 from ._format import in_format_of
 from ._op import op
+from ._promotion import in_opmath
 from .activation import hardtanh, hardtanh_pull, leaky_relu, leaky_relu_in_place, leaky_relu_pull, relu, threshold_pull
 from .elementary import pow_scalar, rsqrt
 from .move import constant_pad
@@ -76,6 +77,7 @@ def pull(layout, g, x, weight, mean, var, eps, how, needs):
     if k.computes and not isinstance(x, Tensor) and math.prod(shape):
         if weight is None and needs[2]:
             weight = k.ones(of_weight, x.dtype)
+        (g_y, x, weight), _ = in_opmath((g_y, x, weight))
         found = k.normalize_pull(g_y, x, weight, axes, mean, var, g[1], g[2], eps)
         return (
             k.in_format_of(along_channels(found[0], own), input) if needs[0] else None,
@@ -167,7 +169,8 @@ def _(g, x, weight, bias, out_1, out_2, eps, activation, numbers, weight_then, n
     then = weight if weight_then is None else wrap(weight_then) if is_recorded else weight_then
     if k.computes and not is_recorded and x.size and (then is weight or (then == weight).all()):
         act = pieces_of(activation, numbers)
-        found = k.normalize_act_pull(g[0], x, weight, bias, out_1, out_2, g[1], g[2], eps, act)
+        (g_y, wide, weight, bias), _ = in_opmath((g[0], x, weight, bias))
+        found = k.normalize_act_pull(g_y, wide, weight, bias, out_1, out_2, g[1], g[2], eps, act)
         found = (k.in_format_of(found[0], x), *found[1:])
         return tuple([a if needed else None for a, needed in zip(found, needs)])
     of_weight = batch_layout(tuple(x.shape), None)[1]
