@@ -7,8 +7,9 @@ operators and ops, so they run on arrays of any engine and on tensors. The op of
     step(weights, state, x)                                      -> (next state, what pull needs besides)
     pull(weights, g_state, g_saved, saved, state, previous)      -> (g_x, g_previous, what the weights' gradients need)
 
-The states are tuples. A result of a step that ``pull`` needs is also a result of the op, so the second derivative goes
-through it. The states are given out as a copy: to overwrite the output of a layer does not harm its backward.
+The states are tuples. Of all but gradients ``pull`` gets the conjugates. A result of a step that ``pull`` needs is also
+a result of the op, so the second derivative goes through it. The states are given out as a copy: to overwrite the
+output of a layer does not harm its backward.
 
 Where an engine has a kernel for a whole sequence (``lstm_sequence`` and its like), that does all the steps at once.
 """
@@ -25,7 +26,7 @@ from .activation import relu
 from .elementary import sigmoid, tanh
 from .join import cat, stack
 from .matmul import LINEAR_STEPS, check_linear, linear_gradients, linear_node, mT, product, rows
-from .pointwise import keep, where
+from .pointwise import cj, keep, where
 from .reduce import sum_
 from .shape import zeros_like
 
@@ -176,12 +177,17 @@ def sum_of(a, b):
     return b if a is None else a if b is None else a + b
 
 
+def conjugates(xs):
+    return tuple([x if x is None else cj(x) for x in xs])
+
+
 def run_back(body, g, weights, start, states, saved, mask, reverse):
     """(previous hidden states, gradients of the start, of x at each time, and what else ``pull`` gave)."""
     previous = tuple([states_before(s, first, reverse) for s, first in zip(states, start)])
     g_states, g_saved = (sum_of(*g[:2]), *g[2:1 + len(states)]), tuple(g[1 + len(states):])
     carry = tuple([zeros_like(s) for s in start])
-    g_start, given = scan(body, weights, carry, (states, previous, saved, g_states, g_saved, mask), not reverse)
+    values = [conjugates(xs) for xs in (states, previous, saved)]
+    g_start, given = scan(body, conjugates(weights), carry, (*values, g_states, g_saved, mask), not reverse)
     return previous[0], g_start, *given
 
 
@@ -194,7 +200,7 @@ def weight_grad(g, x):
     """Of ``x @ weight.T`` over all times."""
     with recurrent_layer():
         if len(g.shape) < 3 or not SHORT < g.shape[0] * g.shape[1] <= LONG:
-            return product(mT(rows(g)), rows(x))
+            return product(mT(rows(g)), cj(rows(x)))
         step = max(SHORT // g.shape[1], 1)
         parts = [product(mT(rows(g[i:i + step])), rows(x[i:i + step])) for i in range(0, g.shape[0], step)]
         return sum(parts[1:], parts[0])
@@ -244,7 +250,7 @@ def rnn_ops(name, node, step, pull):
 
     @cell.joint_vjp
     def _(g, h, w, out, needs):
-        g_x, g_previous, _ = pull((w,), (g,), (), (), (out,), (h,))
+        g_x, g_previous, _ = pull((cj(w),), (g,), (), (), (cj(out),), (cj(h),))
         return g_x, g_previous[0], weight_grad(g_x, h) if needs[2] else None
 
     return layer, cell
@@ -294,7 +300,8 @@ def _(g, h, c, w, out_1, out_2, needs):
     like = (out_1, out_1, out_2)
     g_h, g_c, g_gates = [zeros_like(x) if part is None else part for part, x in zip(g, like, strict=True)]
     shown = zeros_like(out_1) if g[0] is None else out_1
-    g_x, g_previous, _ = lstm_pull((w, None), (g_h, g_c), (g_gates,), (out_2,), (None, shown), (h, c))
+    weights, saved, state, previous = (cj(w), None), (cj(out_2),), (None, cj(shown)), (None, cj(c))
+    g_x, g_previous, _ = lstm_pull(weights, (g_h, g_c), (g_gates,), saved, state, previous)
     if g[0] is None and g[2] is None:  # nothing goes through the output gate, whatever it is
         g_x = join(*chunks(g_x, 4)[:3], zeros_like(out_1))
     return g_x, *g_previous, weight_grad(g_x, h) if needs[3] else None
@@ -335,7 +342,7 @@ def gru_cell(k, x, h, w, b):
 
 @gru_cell.joint_vjp
 def _(g, h, w, b, out_1, needs):
-    g_x, g_previous, (g_hidden,) = gru_pull((w, b), g[:1], g[1:], (out_1,), (None,), (h,))
+    g_x, g_previous, (g_hidden,) = gru_pull((cj(w), b), g[:1], g[1:], (cj(out_1),), (None,), (cj(h),))
     return (
         g_x,
         g_previous[0],
