@@ -16,7 +16,11 @@ LAYOUT = [EXPANDED + code for code in (
     "x.transpose(0, 1).exp()",
 )] + [f"torch.special.{name}(torch.eye(2, 3).t())" for name in (
     "airy_ai", "bessel_j0", "bessel_y1", "modified_bessel_i0", "modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0",
-)] + [f"torch.{name}(torch.eye(2, 3, dtype=torch.complex64).t())" for name in ("exp2", "exp", "log", "sqrt")]
+)] + [f"torch.{name}(torch.eye(2, 3, dtype=torch.complex64).t())" for name in ("exp2", "exp", "log", "sqrt")] + [
+    "2 ** torch.eye(2, 3).t()", "torch.float_power(1, torch.eye(2, 3).t())", "torch.mvlgamma(torch.ones(2, 3).t() + 2, 2)",
+    "torch.rrelu(torch.eye(2, 3).t())", "torch.sign(torch.ones(2, 3).bool().t())", "torch.sgn(torch.ones(2, 3).bool().t())",
+    "torch.isreal(torch.zeros(2, 3, 2, 2).contiguous(memory_format=torch.channels_last))",
+]
 DTYPES = [
     *[f"torch.einsum('{equation}', torch.ones({left}, dtype=torch.{dtype}), torch.ones({right}, dtype=torch.{dtype}))"
       for dtype in ("int32", "uint8", "int64")
@@ -26,6 +30,8 @@ DTYPES = [
       )],
     "torch.einsum('i,j->ij', torch.ones(2, dtype=torch.bool), torch.ones(2, dtype=torch.bool))",
     "torch.einsum('i->', torch.ones(1, dtype=torch.int32))",
+    *[f"torch.einsum('ij->i', torch.ones(2, 3, dtype=torch.{d}))" for d in ("int8", "uint8", "int32", "bool")],
+    *[f"torch.tensordot(torch.ones(2, 3, dtype=torch.{d}), torch.ones(2, 1, dtype=torch.{d}), ([0, 1], [0, 1]))" for d in ("uint8", "int32", "bool")],
     *[f"torch.nn.functional.rms_norm(torch.ones(2, 3, dtype=torch.{x}), (3,), torch.ones(3, dtype=torch.{w})).dtype"
       for x in ("float32", "float64", "bfloat16", "float16") for w in ("float32", "float64", "bfloat16", "float16")],
 ]

@@ -81,7 +81,7 @@ def tensordot_dims(a, b, dims):
 def sum_where_one(x, own, y, other):
     """x summed (with keepdim) over the contracted dimensions that have size one in y."""
     axes = tuple(i for i, j in zip(own, other, strict=True) if y._a.shape[j] == 1 and x._a.shape[i] != 1)
-    return (sum_(x, axis=axes, keepdims=True), own) if axes else (x, own)
+    return (sum_(x, axis=axes, keepdims=True, dtype=x._a.dtype), own) if axes else (x, own)
 
 
 def contract(a, b, left, right):

@@ -14,6 +14,7 @@ from ..ops.reduce import sum_
 from ..ops.shape import basic_index, permute, reshape, reshape_shared
 from ._args import need_tensors
 from ._autocast import autocast
+from ._folds import with_sum_dtype
 from .matmul import differ, refuse_bool, word
 
 __all__ = ["einsum"]
@@ -212,7 +213,8 @@ def sum_labels(x, labels, unwanted):
     axes = tuple(i for i, label in enumerate(labels) if unwanted(label))
     if not axes:
         return x, labels
-    return sum_(x, axis=axes, keepdims=False), [label for i, label in enumerate(labels) if i not in axes]
+    x, dtype = with_sum_dtype(x, None)
+    return sum_(x, axis=axes, keepdims=False, dtype=dtype), [label for i, label in enumerate(labels) if i not in axes]
 
 
 def squeeze_labels(x, labels, later):

@@ -129,7 +129,10 @@ def rsub(input, other, *, alpha=1):
     """``other - alpha * input``."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = operands(input, other, "rsub")
-    return ops.rsub(input if alpha == 1 else input * factor(other, input, alpha, "rsub"), other)
+    if alpha != 1:
+        ops.no_bools(getattr(input, "_a", input), getattr(other, "_a", other))
+        input = input * factor(other, input, alpha, "rsub")
+    return ops.rsub(input, other)
 
 
 mul = binary(ops.mul, "mul", "The product of each pair of elements.", either=True)

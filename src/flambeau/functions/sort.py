@@ -108,7 +108,6 @@ def searchsorted(sorted_sequence, input=None, *, out_int32=False, right=False, s
     input = self if input is None else input
     if input is None:
         raise TypeError("searchsorted() missing 1 required positional argument: 'input'")
-    refuse_kinds("searchsorted", sorted_sequence._a, "b")
     return _search(sorted_sequence, input, out_int32, right, side, sorter, "searchsorted")
 
 
@@ -118,7 +117,6 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
     need_tensor(boundaries, "bucketize", "boundaries", 2)
     if boundaries._a.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})")
-    refuse_kinds("bucketize", boundaries._a, "b")
     return _search(boundaries, input, out_int32, right, None, None, "bucketize")
 
 
@@ -138,8 +136,8 @@ def _search(boundaries, values, out_int32, right, side, sorter, name):
             f"input value tensor {list(v.shape)}"
         )
     _check_sorter(sorter, boundaries, name)
-    if b.dtype.kind == "c" or v.dtype.kind == "c":
-        raise RuntimeError(f"{name}(): complex values have no order")
+    for x in (b, v):
+        refuse_kinds(name, x, "c" if b.dtype != v.dtype else "bc")
     to = np.dtype(np.int32 if out_int32 else np.int64)
     return ops.searchsorted(boundaries, values, sorter, right=right or side == "right", dtype=to)
 

@@ -55,7 +55,7 @@ leaky_relu_pull.vjp(g=lambda h, x, slope: leaky_relu_pull(h, x, slope=slope))
 
 # The randomized leaky ReLU with its mean slope.
 rrelu_eval = kernel_op("rrelu_eval", "leaky_relu", inputs="x", settings="slope", opmath=True,
-                       node="RreluWithNoiseBackward0", refuses="bic", piecewise_linear=True)
+                       node="RreluWithNoiseBackward0", refuses="bic", piecewise_linear=True, row_major=True)
 rrelu_eval.vjp(x=lambda g, x, slope: leaky_relu_pull(g, x, slope=slope))
 
 

@@ -73,7 +73,7 @@ def exponent_matters(x, y):
     return x != 0 if is_complex(y) else (x != 0) | ~(y >= 0)
 
 
-@op(promote="common", node="PowBackward2", refuses="b")
+@op(promote="common", node="PowBackward2", refuses="b", row_major=True)
 def rpow(k, x, y):
     """A Python number y to the power x; all powers of 1 are 1, also the complex ones."""
     return k.ones_like(x) if x.dtype.kind == "c" and y == 1 else k.power(y, x)

@@ -79,7 +79,7 @@ def polygamma(k, x, *, n):
 polygamma.vjp(x=lambda g, x, n: g * polygamma(x, n=n + 1))
 
 
-@op(promote="float", refuses="c")
+@op(promote="float", refuses="c", row_major=True)
 def mvlgamma(k, x, *, p):
     """The logarithm of the p-dimensional gamma function."""
     return sum((k.lgamma(x - i / 2) for i in range(p)), p * (p - 1) / 4 * math.log(math.pi))

@@ -90,10 +90,15 @@ def to_complex(re, im):
 
 
 @engine.kernel
+def isreal(x):
+    return x.imag == 0 if x.dtype.kind == "c" else np.ones_like(x, bool)
+
+
+@engine.kernel
 def sign(x):
     """The sign, 0 for NaN; for a complex number, its projection on the unit circle."""
     if x.dtype.kind == "b":
-        return x.copy()
+        return x.copy("K")
     if x.dtype.kind == "c":
         size = np.abs(x)
         zero = size == 0

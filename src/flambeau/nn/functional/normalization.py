@@ -207,7 +207,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Divides each sample by its root mean square over the last dimensions, then multiplies by ``weight``."""
     count = _check_normalized_shape("rms_norm", input, normalized_shape, weight)
     if eps is None:
-        eps = _dtypes.finfo(_dtypes.float32 if input._a.dtype in _dtypes.HALF else input.dtype).eps
+        own = input._a.dtype
+        is_narrow = own in _dtypes.HALF or not _dtypes.is_inexact(own)  # the op refuses integers
+        eps = _dtypes.finfo(_dtypes.float32 if is_narrow else input.dtype).eps
     return ops.rms_norm(input, weight, how=count, eps=eps)[0]
 
 
