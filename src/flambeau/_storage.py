@@ -21,6 +21,7 @@ class Storage:
     engine, device = NUMPY, CPU
     shared = False  # whether other processes see the writes
     uncounted = False  # whether there may have been writes that `version` does not count
+    shared_outside = False  # whether arrays of NumPy, or other objects, are known to have the same memory
 
     def __init__(self, array, version=0):
         self.array = array
@@ -37,7 +38,9 @@ class Storage:
     def with_own_version(self, version=0):
         """A storage over the same memory with its own version."""
         self.uncounted = True
-        return Storage(self.array, version)
+        found = Storage(self.array, version)
+        found.shared_outside = self.shared_outside
+        return found
 
     def host_bytes(self, what):
         """The bytes of the memory as a flat array on the host; `what` names the caller in errors."""

@@ -379,6 +379,13 @@ def device_storage(array, device=None, version=0):
     return DeviceStorage(array, engine, device or engine.device_of(array), version=version)
 
 
+def note_shared(t):
+    """Notes, for a trace, that something that is no tensor has the same memory; returns the tensor."""
+    if modes.tracer.active and t.device is CPU:
+        storage_of(t).shared_outside = True
+    return t
+
+
 def storage_of(t):
     """The tensor's storage, created on first use."""
     array = t._a  # during a trace, this lifts the tensor, which replaces its storage

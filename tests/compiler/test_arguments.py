@@ -1,6 +1,7 @@
 """Arguments that change between calls, and results that a call creates: compiled as eagerly."""
 
 import collections
+import dataclasses
 import functools
 import types
 import warnings
@@ -35,7 +36,7 @@ def number(value):
 def plain(value):
     """What can be compared of a value, in and around which there may be tensors."""
     if isinstance(value, torch.Tensor):
-        return value.tolist()
+        return value.to_dense().tolist()
     if isinstance(value, dict):
         return [(plain(k), plain(v)) for k, v in value.items()]
     if isinstance(value, np.ndarray):
@@ -123,6 +124,91 @@ def a_list_of_tensors_that_are_written_to_elsewhere():
     return function, lambda i: (outside if i % 2 else [number(3)],)
 
 
+@call
+def keys_that_are_equal():
+    keys = [1, 1, 1, 1.0, True, (1, 2)]
+    return lambda x, d: [x * 2, *[f"{k!r}" for k in d]], lambda i: (number(1), {keys[i]: 0})
+
+
+@call
+def keys_inside_of_keys():
+    keys = [(1, 0.0)] * 3 + [(1.0, 0.0), (1, -0.0), (True, 0.0)]
+    return lambda x, d: [x * 2, *[f"{k!r}" for k in d]], lambda i: (number(1), {keys[i]: 0})
+
+
+@call
+def ranges_of_the_same_elements():
+    return lambda x, r: x * r.stop, lambda i: (number(1), range(0, 3 + i // 3, 2))
+
+
+@call
+def zeros_of_complex_numbers():
+    zeros = [0.0, 0.0, 0.0, -0.0, 0.0, -0.0]
+    return lambda x, c: x * np.copysign(1, c["a"][0].imag), lambda i: (number(1), {"a": [complex(1, zeros[i])]})
+
+
+@call
+def lengths_of_deques():
+    def function(x, items):
+        items.append(x)
+        return x * len(items), collections.deque(items, maxlen=1)
+
+    return function, lambda i: (number(1), collections.deque([1, 2], maxlen=2 + i // 3))
+
+
+@call
+def memory_of_arrays():
+    def arguments(i):
+        array = np.asarray(np.arange(4.0).reshape(2, 2), order="C" if i < 3 else "F")
+        array.flags.writeable = i < 4
+        return number(1), array
+
+    return lambda x, a: x * (2 + a.flags.c_contiguous + 2 * a.flags.writeable), arguments
+
+
+@call
+def array_written_to_as_a_tensor():
+    def function(x, a):
+        torch.from_numpy(a).add_(1)
+        torch.as_tensor(a)[0] = 7
+        return x * 2
+
+    return function, lambda i: (number(1), np.ones(2))
+
+
+@call
+def array_of_a_tensor_that_is_written_to():
+    def function(x):
+        t = torch.zeros(2)
+        a = t.numpy()
+        t += 1
+        return x * float(a[0])
+
+    return function, lambda i: (number(1),)
+
+
+@call
+def sparse_tensor():
+    def function(x):
+        return torch.sparse.sum(x) if x.is_sparse else x.sum()
+
+    return function, lambda i: (torch.eye(2) if i < 3 else torch.eye(2).to_sparse(),)
+
+
+@call
+def tensor_of_inference_mode():
+    def arguments(i):
+        with torch.inference_mode(i > 2):
+            return (torch.ones(2),)
+
+    return lambda x: x * (2 if x.is_inference() else 3), arguments
+
+
+@call
+def place_in_memory():
+    return lambda x: x * x.storage_offset(), lambda i: (torch.arange(9.0)[i // 3:][:2],)
+
+
 # ---- tensors that are compared
 
 
@@ -175,6 +261,11 @@ class Slotted:
 
 class Bare:
     pass
+
+
+@dataclasses.dataclass
+class Record:
+    x: torch.Tensor
 
 
 @call
@@ -251,6 +342,41 @@ def bytes_that_can_be_changed():
 
 
 @call
+def floats_as_keys():
+    settings = types.SimpleNamespace(rate=0.5, seen={})
+
+    def function(x):
+        settings.seen[settings.rate] = settings.seen[settings.rate, 1] = x * settings.rate
+        return {settings.rate: x}, settings, [type(key) for key in settings.seen]
+
+    def arguments(i):
+        settings.rate = 0.5 + i // 3
+        return (number(i),)
+
+    return function, arguments
+
+
+@call
+def tensor_with_a_gradient():
+    def function(x):
+        leaf = torch.ones(1, requires_grad=True)
+        (leaf * x).sum().backward()
+        return leaf, leaf.grad
+
+    return lambda x: function(x)[0], lambda i: (number(i),)
+
+
+@call
+def tensor_with_an_attribute():
+    def function(x):
+        y = x * 2
+        y.scale = 3
+        return y
+
+    return lambda x: (lambda y: (y, y.scale))(function(x)), lambda i: (number(i),)
+
+
+@call
 def module():
     def function(x):
         created = nn.Module()
@@ -273,6 +399,54 @@ def test_calls_do_what_they_do_eagerly(name):
             assert plain(got) == plain(want)
     for want, got in results:
         assert type(got) is type(want) and plain(got) == plain(want)
+
+
+def bare(x):
+    found = Bare()
+    found.x = x
+    return found
+
+
+def shares(make):
+    """(function that returns what it creates, and leaves it elsewhere, too; where that is)"""
+    holder = Bare()
+
+    def function(x):
+        holder.last = made = make(x * 2)
+        return made, [made], Slotted(made)
+
+    return function, holder
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: [x], lambda x: {"x": x}, lambda x: collections.deque([x]), lambda x: np.zeros(2), lambda x: Record(x),
+    lambda x: types.SimpleNamespace(x=x), Slotted, bare,
+], ids=["list", "dict", "deque", "array", "dataclass", "namespace", "slots", "bare"])
+def test_what_is_created_once_is_there_once(make):
+    function, holder = shares(make)
+    compiled, seen = torch.compile(function), []
+    for i in range(4):
+        first, others, slotted = compiled(number(i))
+        assert first is others[0] is slotted.x is holder.last
+        seen.append(first)
+    assert compiled.count == 1 and len({*map(id, seen)}) == 4
+
+
+def test_what_contains_itself_runs_eagerly():
+    def create(x):
+        items = [x * 2]
+        items.append(items)
+        return items
+
+    compiled = torch.compile(create)
+    compiled(number(1))
+    with pytest.warns(RuntimeWarning, match="it creates a list that contains itself"):
+        items = compiled(number(2))
+    assert items[1] is items and items[0] == 4
+    compiled = torch.compile(lambda items: items[1][0] * 2)
+    compiled(items)
+    with pytest.warns(RuntimeWarning, match="an argument of it contains itself"):
+        assert compiled(items) == 8
 
 
 def test_unsupported_return_values_are_reported():

@@ -325,7 +325,7 @@ class Views(World):
 
 
 class Nested(World):
-    programs = 3  # tuples of another class are returned by each, and two kinds of calls are made
+    programs = 2  # two kinds of calls are made
 
     def args(self, nr):
         return {"x": torch.randn(3), "many": [torch.randn(3), (torch.randn(2), nr % 2)]}, torch.randn(3, requires_grad=True)

@@ -366,21 +366,6 @@ def test_tensors_that_were_identical_in_earlier_calls(change):
         assert got.requires_grad == want.requires_grad and got.shape == want.shape
 
 
-def test_gradients_that_a_result_retains():
-    w = torch.ones(2, requires_grad=True)
-
-    def f(x):
-        h = x * w
-        h.retain_grad()
-        return h, h.sum()
-
-    g = torch.compile(f)
-    for _ in range(3):
-        h, total = g(torch.ones(2))
-        (total + h.sum()).backward()
-        assert h.retains_grad and h.grad is not None
-
-
 # ---- what is refused
 
 

@@ -21,6 +21,7 @@ TOO_MANY = (
     "a tensor, or raise recompile_limit."
 )
 VOLATILE = "{name} runs eagerly from now on, because {why}."
+ENDLESS = "an argument of it contains itself"
 SECOND_CALL = "it is called for the second time"
 NEW_KIND_OF_CALL = "it is called in this way for the first time"
 WHILE_TRACED = "while {name} was traced to be compiled{line}"
@@ -67,13 +68,18 @@ class Compiled:
         functools.update_wrapper(self, function)
 
     def __call__(self, *args, **kwargs):
-        if modes.tracer.active or modes.watched or self.count > self.limit:
-            return self.function(*args, **kwargs)  # part of another program, or to be watched op by op
+        if modes.tracer.active or modes.watched or modes.levels or self.count > self.limit:
+            return self.function(*args, **kwargs)  # part of another program, or to be watched or transformed op by op
         if not self.was_called:
             self.was_called = True
             return self.function(*args, **kwargs)
-        tensors, containers, reasons = [], containers_of(args, kwargs), []
-        key = key_of((args, kwargs), tensors, containers)
+        tensors, reasons = [], []
+        try:
+            containers = containers_of(args, kwargs)
+            key = key_of((args, kwargs), tensors, containers)
+        except RecursionError:
+            self.run_eagerly(ENDLESS)
+            return self.function(*args, **kwargs)
         program = self.find(key, tensors, containers, reasons)
         if program is not None:
             return program.run(tensors, containers)
@@ -99,7 +105,9 @@ class Compiled:
         steps = split(flatten((args, kwargs), tensors), tensors)
         first, containers = [], containers_of(*steps[0])
         key = key_of(steps[0], first, containers)
-        program = None if modes.tracer.active or modes.watched else self.find(key, first, containers, [])
+        program = None
+        if not (modes.tracer.active or modes.watched or modes.levels):
+            program = self.find(key, first, containers, [])
         if len(steps) > 1 and program is not None and program.loop is not None:
             return program.loop.run(tensors, len(steps), first)
         return stack_results(self.name, [self(*own, **named) for own, named in steps])
@@ -196,7 +204,9 @@ def key_of(call, tensors, containers):
 def signature(t):
     a, flag = t._a, t.requires_grad
     extra = flatten(t.__dict__, []) if t.__dict__ else None
-    return type(t), t.device, a.dtype, a.shape, flag, t._node is None, t.stride(), extra
+    storage = t._storage
+    is_inference = storage is not None and storage.inference
+    return type(t), t.device, t.layout, a.dtype, a.shape, flag, t._node is None, t.stride(), is_inference, extra
 
 
 def sharing(things):

@@ -133,7 +133,7 @@ class Loop:
         created = [wrap(a, program.device, engine) for a in arrays[len(state):]]
         for t, gradient in zip(owners, created):
             t._grad = gradient
-        return unflatten(program.tree, iter(created[len(owners):]))
+        return unflatten(program.tree, iter(created[len(owners):]), shared=dict.fromkeys(program.shared))
 
 
 def returns_arguments(tree):

@@ -15,6 +15,7 @@ import types
 import numpy as np
 
 from .._tensor import Tensor
+from ..nn.modules.module import Module
 from ._compiled import Compiled
 from ._contents import CONTAINERS, Contents, TupleForm, is_plain_tuple, refill
 from ._floats import TracedFloat
@@ -125,8 +126,12 @@ class Notes:
         for nr, contents in enumerate(self.argument_containers):
             if contents.container is value:
                 return ArgumentContainer(nr)
-        is_watched = id(value) in self.contents or id(value) in self.objects
+        is_watched = id(value) in self.contents or (id(value) in self.objects and self.is_from_outside(value))
         return Identity(value) if is_watched and not self.is_exchangeable(value) else None
+
+    def is_from_outside(self, thing):
+        """Whether an object whose attributes were noted was found somewhere; otherwise the function has created it."""
+        return id(thing) in self.reached or is_constant(thing) or isinstance(thing, types.ModuleType | Module)
 
     def make_volatile(self, reason):
         self.volatile = self.volatile or reason

@@ -25,7 +25,7 @@ from ._inputs import TensorInputs, signature
 from ._lifted import NO_HOOKS, XLA, Lifted, RandomDraw, hooks_of, slot_a, slot_grad, slot_hooks
 from ._loop import Loop
 from ._places import MISSING, PlaceList
-from ._pytree import unflatten
+from ._pytree import unflatten, unflatten_keys
 from ._recording import Recording
 from ._records import (
     DRAW,
@@ -127,6 +127,7 @@ class Program:
         self.results = [number[id(t)] for t in recording.results]
         self.pick_results = picker(self.results)
         self.tree = recording.tree
+        self.shared = recording.shared
         self.assignments = [Assignment(*x) for x in recording.assignments]
         self.refills = [Refill(*x) for x in recording.refills]
         self.new_grads = [GradAssignment(number_of(find(t)), grad is not None) for t, grad in recording.new_grads]
@@ -363,13 +364,14 @@ class Program:
 
     def finish(self, results, owners, containers):
         """Sets and accumulates what the function does; returns its result."""
-        tensors = iter(results)
-        result = unflatten(self.tree, tensors, containers)
+        tensors, shared = iter(results), dict.fromkeys(self.shared)
+        result = unflatten(self.tree, tensors, containers, shared)
         for x in self.assignments:
-            x.place.put(MISSING if x.tree is MISSING else unflatten(x.tree, tensors, containers))
+            x.place.put(MISSING if x.tree is MISSING else unflatten(x.tree, tensors, containers, shared))
         for x in self.refills:
             container = containers[x.container] if type(x.container) is int else x.container
-            refill(container, x.keys, unflatten(x.tree, tensors, containers))
+            keys = unflatten_keys(x.keys, tensors, containers, shared)
+            refill(container, keys, unflatten(x.tree, tensors, containers, shared))
         if self.removes_grads:
             tensors = [next(tensors) if x.is_tensor else None for x in self.new_grads]
         set_slot(slot_grad, owners, [*tensors])

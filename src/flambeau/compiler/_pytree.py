@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import copyreg
 import dataclasses
 from typing import Any, NamedTuple
 
@@ -13,14 +14,13 @@ from .._tensor import Tensor
 from ._trust import advances
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))  # values that are compared by value
-NUMBERS = (float, complex)
 TENSOR = "tensor"
 FACTORY = object()  # stands for the name of a defaultdict's factory
 LARGE = 1 << 16  # bytes up to which NumPy arrays are compared by their elements
 
 
 class Tree(NamedTuple):
-    """A container: what it is, the keys of its children, and the children."""
+    """A container: what it is, the keys of its children (or the tree of these), and the children."""
 
     kind: Any
     keys: tuple
@@ -32,7 +32,12 @@ class Constant(NamedTuple):
 
     kind: type
     value: Any
-    zero: str = ""
+    text: str = ""
+
+    @classmethod
+    def of(cls, value):
+        kind = type(value)
+        return cls(kind, value, repr(value)) if has_signed_zero(kind, value) else cls(kind, value)
 
 
 class Identity:
@@ -56,8 +61,9 @@ class ArrayValue:
     __slots__ = ("key", "value")
 
     def __init__(self, array):
-        self.value = array.copy()
-        self.key = type(array), array.dtype.str, array.shape, array.tobytes()
+        self.value = array.copy("K") if array.ndim else array.copy()
+        form = type(array), array.dtype.str, array.shape, array.strides, array.flags.writeable
+        self.key = *form, array.tobytes()
 
     def __eq__(self, other):
         return type(other) is ArrayValue and other.key == self.key
@@ -73,6 +79,7 @@ class CopyOf:
 
     def __init__(self, value):
         self.value = value
+        copyreg._slotnames(type(value))  # the first copy leaves them at the class, whose attributes are compared
 
     def __eq__(self, other):
         return type(other) is CopyOf and type(other.value) is type(self.value)
@@ -100,7 +107,12 @@ def is_same_value(a, b):
     """Whether two values are plain ones between which nothing can tell."""
     kind = type(a)
     return a is b or (kind is type(b) and kind in PLAIN and a == b
-                      and (a != 0 or kind not in NUMBERS or repr(a) == repr(b)))
+                      and (not has_signed_zero(kind, a) or repr(a) == repr(b)))
+
+
+def has_signed_zero(kind, value):
+    """Whether a plain value may be equal to one with a zero of the other sign."""
+    return kind is complex or (kind is float and value == 0)
 
 
 def flatten(value, tensors, stand_in=lambda value: None):
@@ -113,40 +125,56 @@ def flatten(value, tensors, stand_in=lambda value: None):
         tensors.append(value)
         return TENSOR
     if kind in PLAIN:
-        return Constant(kind, value, repr(value)) if kind in NUMBERS and value == 0 else Constant(kind, value)
-    if kind is slice:
-        parts = (value.start, value.stop, value.step)
-        return Tree(kind, (), tuple([flatten(v, tensors, stand_in) for v in parts]))
-    if kind is range:
-        return Constant(kind, value)
+        return Constant.of(value)
+    if kind is slice or kind is range:  # ranges are equal if their elements are
+        return Tree(kind, (), tuple([Constant.of(v) if type(v) in PLAIN else flatten(v, tensors, stand_in)
+                                     for v in (value.start, value.stop, value.step)]))
     found = stand_in(value)
-    if found is not None:
-        return found
+    return flatten_contents(value, tensors, stand_in) if found is None else found
+
+
+def flatten_contents(value, tensors, stand_in):
+    """``flatten`` for what has no stand-in itself."""
+    kind = type(value)
     if kind is np.ndarray or isinstance(value, np.generic):
         return Unequal(value) if value.nbytes > LARGE or value.dtype.hasobject else ArrayValue(value)
     if isinstance(value, tuple | list | set | frozenset | collections.deque):
-        children, attributes = [flatten(v, tensors, stand_in) for v in value], vars_of(value)
+        keys = (value.maxlen,) if isinstance(value, collections.deque) else ()
+        children, attributes = tuple([flatten(v, tensors, stand_in) for v in value]), vars_of(value)
         if not attributes:
-            return Tree(kind, (), tuple(children))
+            return Tree(kind, keys, children)
         more = [flatten(v, tensors, stand_in) for v in attributes.values()]
-        return Tree(CopyOf(value), (None, *attributes), (Tree(list, (), tuple(children)), *more))
+        return Tree(CopyOf(value), (None, *attributes), (Tree(list, keys, children), *more))
     if isinstance(value, dict):
+        keys = flatten_keys(value, tensors, stand_in)
         children = tuple([flatten(v, tensors, stand_in) for v in value.values()])
         if kind is dict:
-            return Tree(kind, tuple(value), children)
+            return Tree(kind, keys, children)
         attributes, factory = vars_of(value), Identity(getattr(value, "default_factory", None))
         more = [flatten(v, tensors, stand_in) for v in attributes.values()]
-        return Tree(CopyOf(value), (None, FACTORY, *attributes), (Tree(dict, tuple(value), children), factory, *more))
+        return Tree(CopyOf(value), (None, FACTORY, *attributes), (Tree(dict, keys, children), factory, *more))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         state = fields_of(value)
         return Tree(CopyOf(value), tuple(state), tuple([flatten(v, tensors, stand_in) for v in state.values()]))
     return Unequal(value) if advances(value) else Identity(value)
 
 
+def flatten_keys(keys, tensors, stand_in):
+    """The keys of a dict: names as they are, others as a tree, since 1, 1.0 and True are equal."""
+    if {*map(type, keys)} <= {str}:
+        return tuple(keys)
+    return Tree(tuple, (), tuple([flatten(key, tensors, stand_in) for key in keys]))
+
+
+def unflatten_keys(keys, tensors, containers, shared):
+    return keys if type(keys) is tuple else unflatten(keys, tensors, containers, shared)
+
+
 def opaque_leaves(tree):
     """The values in a tree that are neither tensors nor taken apart."""
     if type(tree) is Tree:
-        return [value for child in tree.children for value in opaque_leaves(child)]
+        parts = tree.children if type(tree.keys) is tuple else (tree.keys, *tree.children)
+        return [value for part in parts for value in opaque_leaves(part)]
     return [tree.value] if type(tree) in (Identity, Unequal) else []
 
 
@@ -161,27 +189,41 @@ def fields_of(value):
     return {name: getattr(value, name) for name in names if hasattr(value, name)}
 
 
-def unflatten(tree, tensors, containers=()):
+def unflatten(tree, tensors, containers=(), shared=None):
     """The value of a tree, with the next of `tensors` (an iterator) where tensors were.
 
-    ``containers`` are those among the arguments of the call.
+    Args:
+        containers: those among the arguments of the call.
+        shared: {id of a tree that is found more than once: its value, None before there is one}.
     """
     if tree is TENSOR:
         return next(tensors)
+    if not shared or id(tree) not in shared:
+        return build(tree, tensors, containers, shared)
+    if shared[id(tree)] is None:
+        shared[id(tree)] = build(tree, tensors, containers, shared)
+    return shared[id(tree)]
+
+
+def build(tree, tensors, containers, shared):
+    """The value of a tree that is not TENSOR."""
     kind = type(tree)
     if kind is ArgumentContainer:
         return containers[tree.nr]
     if kind is ArrayValue:
-        return tree.value.copy()
+        return tree.value.copy("K") if tree.value.ndim else tree.value.copy()
     if kind is not Tree:
         return tree.value
-    children = [unflatten(child, tensors, containers) for child in tree.children]
+    keys = unflatten_keys(tree.keys, tensors, containers, shared)
+    children = [unflatten(child, tensors, containers, shared) for child in tree.children]
     kind = tree.kind
     if kind is dict:
-        return dict(zip(tree.keys, children, strict=True))
-    if type(kind) is not CopyOf:
-        return kind(*children) if kind is slice or hasattr(kind, "_fields") else kind(children)
-    return rebuild(kind.value, tree.keys, children)
+        return dict(zip(keys, children, strict=True))
+    if type(kind) is CopyOf:
+        return rebuild(kind.value, keys, children)
+    if kind is slice or kind is range or hasattr(kind, "_fields"):
+        return kind(*children)
+    return kind(children, *keys)
 
 
 def rebuild(value, names, children):

@@ -1,6 +1,10 @@
 """Recording a function: one trace of it, and what becomes of its results, writes and gradients."""
 
+import collections
+import contextlib
+
 import jax
+import numpy as np
 
 from .._device import CPU, META
 from .._interrupts import is_interrupt
@@ -12,9 +16,10 @@ from ._created import attributes_of, is_new, is_unrepeatable
 from ._floats import TracedFloat
 from ._lifted import XLA, chain_of
 from ._places import MISSING
-from ._pytree import CopyOf, Tree, flatten, opaque_leaves
+from ._pytree import CopyOf, Tree, flatten, flatten_contents, flatten_keys, opaque_leaves
 from ._records import ComputedIndex
 from ._segment import Layout, Partition, on_cpu
+from ._take_back import other_changes
 from ._trace import Trace
 from ._watch import without_profile
 
@@ -22,7 +27,22 @@ CREATED = (
     "it creates a {kind} that it returns or sets, of which a program cannot create another one. Return tensors, "
     "containers of them, or objects of classes of yours"
 )
+CYCLE = "it creates a {kind} that contains itself, of which a program cannot create another one"
+CHANGED_IN_BACKWARD = (
+    "its backward changes {what} (in a hook, or in an autograd.Function), and runs after the function, where a program "
+    "does nothing but compute gradients. Call backward() in the function"
+)
+RETAINED = (
+    "it returns or sets a tensor that retains its gradient, and others that are computed from it. Call backward() in "
+    "the function"
+)
+MORE_THAN_ELEMENTS = (
+    "it returns or sets a tensor that it has created and given {what}, which a program does not create. Return that "
+    "besides the tensor"
+)
 WITHOUT_ELEMENTS = "it returns or sets a tensor on the device meta, and a program computes elements"
+
+MUTABLE = (list, dict, set, collections.deque, np.ndarray)
 
 
 class Recording:
@@ -44,7 +64,8 @@ class Recording:
         self.function, self.args, self.kwargs = function, args, kwargs
         self.trace = Trace(name, tensors, (args, kwargs), takes_floats)
         self.results = []
-        self.flattened_ids = set()  # ids of objects that were taken apart
+        self.trees = {}  # id -> (container or object that the function has created, its tree; None while that is built)
+        self.shared = set()  # ids of those trees that are found more than once
         self.graph_freed = False  # whether the function itself has run a backward through its graph
         self.own_error = None  # the error that the function itself has raised
 
@@ -80,7 +101,9 @@ class Recording:
             result = None  # the program does what was done until then, which cannot be done again; the error follows
         if self.trace.watch.error is not None:  # which the function has caught
             raise self.trace.watch.error
-        arrays = without_profile(self.results_of)(result) + self.trace_gradients()
+        arrays = without_profile(self.results_of)(result)
+        with self.nothing_changes():
+            arrays += self.trace_gradients()
         self.trace.watch.stop_listening()
         return arrays
 
@@ -121,7 +144,8 @@ class Recording:
         self.tree = self.flatten(result)
         places, refilled = trace.watch.changes()
         self.assignments = [(place, MISSING if value is MISSING else self.flatten(value)) for place, value in places]
-        self.refills = [(container, now.keys, self.flatten(now.elements.value if now.elements else now.values))
+        self.refills = [(container, flatten_keys(now.keys, self.results, self.stand_in),
+                         self.flatten(now.elements.value if now.elements else now.values))
                         for container, now in refilled]
         self.new_grads = [(t, now) for t, before, now in trace.grads.values() if now is not before]
         self.results += [grad for _, grad in self.new_grads if grad is not None]
@@ -137,6 +161,10 @@ class Recording:
         self.output_devices = [t.device for t in self.outputs]
         if META in self.output_devices:
             raise EagerOnly(WITHOUT_ELEMENTS, has_begun=False)
+        for t in self.outputs:
+            if t._grad is not None or vars(t):
+                what = "a gradient" if t._grad is not None else "attributes"
+                raise EagerOnly(MORE_THAN_ELEMENTS.format(what=what), has_begun=False)
         self.strides = [None if t.is_contiguous() else t.stride() for t in self.outputs]
 
     def flatten(self, value):
@@ -147,16 +175,31 @@ class Recording:
         return tree
 
     def stand_in(self, value):
-        """What stands for a container from outside, or for an object that the function has created; None for others."""
+        """What stands for a container from outside, or for one, or an object, that the function has created.
+
+        It is None for other values.
+        """
         if type(value) is TracedFloat:
             return self.trace.floats.output(value)
         watch = self.trace.watch
         found = watch.stand_in(value)
-        if found is None and is_new(watch, value) and id(value) not in self.flattened_ids:
-            self.flattened_ids.add(id(value))
-            attributes = attributes_of(value)
-            found = Tree(CopyOf(value), tuple(attributes), tuple([self.flatten(v) for v in attributes.values()]))
-        return found
+        is_object = found is None and is_new(watch, value)
+        if found is not None or not (is_object or isinstance(value, MUTABLE)):
+            return found
+        if id(value) not in self.trees:
+            self.trees[id(value)] = value, None
+            tree = self.flatten_object(value) if is_object else flatten_contents(value, self.results, self.stand_in)
+            self.trees[id(value)] = value, tree
+            return tree
+        _, tree = self.trees[id(value)]
+        if tree is None:
+            raise EagerOnly(CYCLE.format(kind=type(value).__qualname__), has_begun=False)
+        self.shared.add(id(tree))
+        return tree
+
+    def flatten_object(self, value):
+        attributes = attributes_of(value)
+        return Tree(CopyOf(value), tuple(attributes), tuple([self.flatten(v) for v in attributes.values()]))
 
     def is_inside(self, t):
         """Whether the program computes a tensor: it is neither one from outside nor a view of one."""
@@ -200,6 +243,23 @@ class Recording:
                 return other, chain_of(t._a)
         return t, ()
 
+    @contextlib.contextmanager
+    def nothing_changes(self):
+        """The function has returned: what is changed in this context, on the way back through its graph, is refused."""
+        trace = self.trace
+        before, written = other_changes(trace), {key for key, x in trace.lifted.items() if x.is_written}
+        arrays = {key: value_of(x.current) for key, x in trace.lifted.items()}
+        yield
+        if trace.watch.volatile is not None:
+            return
+        after = other_changes(trace)
+        changed = [(after.get(key) or found)[0] for key, found in (before | after).items()
+                   if before.get(key) != after.get(key)]
+        changed += [f"a tensor {x}" for key, x in trace.lifted.items()
+                    if value_of(x.current) is not arrays.get(key, x.tracer) or x.is_written != (key in written)]
+        if changed:
+            raise EagerOnly(CHANGED_IN_BACKWARD.format(what=changed[0]), has_begun=False)
+
     def trace_gradients(self):
         """Traces the gradients of all tensors from outside, from placeholders for those of the outputs."""
         trace, self.grad_inputs, self.sources = self.trace, [], []
@@ -208,6 +268,9 @@ class Recording:
         lifted = [x for x in trace.lifted.values() if x.tensor._rg]
         if not roots or not lifted:
             return []
+        retained = {t._node: t for t in self.differentiable if t.retains_grad}
+        if retained and any([targets_behind(node, retained) for node, *_ in roots]):
+            raise EagerOnly(RETAINED, has_begun=False)
         for x in lifted:
             x.tensor._hooks = None  # they run outside, when the gradient arrives there
         targets = {x.node or x.tensor: x.index for x in lifted}

@@ -110,7 +110,7 @@ class Refill:
     """New contents of a container: of one from outside, or of the one with this number among the arguments."""
 
     container: Any
-    keys: tuple
+    keys: tuple  # or their tree
     tree: Any
 
 

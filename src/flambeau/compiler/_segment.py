@@ -46,9 +46,10 @@ class Segment:
         device: where it runs.
         packable: the inputs that the host has in any case; small ones of one kind travel as one array.
         donated: {place of an input: place of the result that takes its memory}, in the order of the inputs.
+        kept: results that are kept for backward: no tensor gets their memory, as the user may write to it.
     """
 
-    def __init__(self, closed, equations, variables, results, device, packable=(), donated=None):
+    def __init__(self, closed, equations, variables, results, device, packable=(), donated=None, kept=()):
         self.donated = donated or {}
         first = [results[i] for i in self.donated.values()]  # as jax pairs inputs and results of one kind: in order
         unique = {id(v): v for v in [*first, *results]}
@@ -64,7 +65,7 @@ class Segment:
         self.others = [place for place in range(len(variables)) if place not in packed]
         self.pick_others = picker(self.others)
         self.executable = None
-        alone = places_with_memory(results, {*variables, *closed.jaxpr.constvars})
+        alone = places_with_memory(results, {*variables, *closed.jaxpr.constvars, *kept})
         self.memory = [memory_of(v.aval) if i in alone else None for i, v in enumerate(results)]
 
     def __call__(self, arrays):
@@ -251,7 +252,8 @@ class Partition:
                    if i in layout.donatable and i not in self.backward_inputs}
         self.donated = np.array([self.forward_inputs[place] for place in donated], np.intp)
         device = layout.device
-        self.forward = Segment(closed, forward, forward_inputs, results + residuals, device, on_host, donated)
+        self.forward = Segment(closed, forward, forward_inputs, results + residuals, device, on_host, donated,
+                               kept=residuals)
         self.backward = self.host = None
         if gradients:
             self.backward = Segment(closed, backward, residuals + backward_inputs, gradients, device)

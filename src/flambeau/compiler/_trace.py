@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from .. import _dtypes
-from .._device import CPU, current_index, get_default_device, set_current_index, set_default_device
+from .._device import CPU, current_index, get_default_device, set_current_index, set_default_device, strided
 from .._modes import NO_TRACER, Tracer, in_use, modes
 from .._storage import DeviceStorage, Storage
 from .._tensor import Tensor, refresh, storage_of, wrap
@@ -81,6 +81,12 @@ TRACED_ERRORS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConve
                  jax.errors.NonConcreteBooleanIndexError)
 
 ARITHMETIC_SETTINGS = ("add_scaled", "sub_scaled", "addcmul", "addcdiv")  # ops that multiply by their setting
+
+SHARED_WITH_NUMPY = (
+    "it writes to a tensor that shares its memory with a NumPy array or another object. Write to that itself, or to a "
+    "clone() of the tensor"
+)
+SPARSE = "it uses a sparse tensor, which a program does not take"
 
 _one_at_a_time = threading.Lock()
 MODES = ("mode of recording (no_grad, enable_grad)", "default dtype", "default device", "current device")
@@ -211,6 +217,8 @@ class Trace(Tracer):
 
     def lift(self, t, array, device):
         """Makes a tensor from outside an input."""
+        if t.layout is not strided:
+            self.watch.give_up(SPARSE)
         self.enter_device(device)
         with self.pause():
             if t._storage is None:
@@ -385,6 +393,8 @@ class Trace(Tracer):
             return
         array = base._a
         before = base._storage
+        if before is not None and before.shared_outside:
+            self.watch.give_up(SHARED_WITH_NUMPY)
         family = [] if before is None else [
             (member, slot_a.__get__(member)) for member in (reference() for reference in list(self.inside.values()))
             if member is not None and member._storage is before

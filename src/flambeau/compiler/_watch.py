@@ -30,6 +30,7 @@ from ._trust import (
     IDENTITY,
     IMPURE_CALL,
     OF_JAX,
+    PLACE_NAMES,
     UNSEEN,
     UNSEEN_NAMES,
     is_constructor_of_namedtuple,
@@ -44,6 +45,10 @@ DRAWN = "it draws from Python's or NumPy's random numbers, which a program would
 INSPECTS_CLASSES = (
     "{name} may list the attributes of a class, or compare its methods, and classes of the user's have others while a "
     "function is traced. Do it before the call, and pass what was found as an argument"
+)
+PLACE = (
+    "it reads {name}, which is another one while a function is traced. Read it before the call, and pass it as an "
+    "argument"
 )
 _importers = ("importlib._bootstrap", "importlib._bootstrap_external")
 
@@ -196,7 +201,7 @@ class Watch(Notes):
             if not may_vary and code.co_name not in ("__init__", "__hash__"):
                 self.ignored_codes[id(code)] = code
             elif module == "inspect" and self.is_users_frame(frame.f_back):
-                self.give_up(f"inspect.{code.co_name}")
+                self.give_up(INSPECTS_CLASSES.format(name=f"inspect.{code.co_name}"))
             elif may_vary and self.is_users_frame(frame.f_back):
                 self.make_volatile(IMPURE_CALL.format(name=f"{module}.{code.co_qualname}"))
             elif code.co_name == "__hash__" and self.is_users_frame(frame.f_back):
@@ -210,7 +215,7 @@ class Watch(Notes):
             names = self.codes[key] = NamesOf(code)
             self.modules.add(module)
         if names.inspections and any(may_be_class(path, frame) for path in names.inspections):
-            self.give_up(code.co_qualname)
+            self.give_up(INSPECTS_CLASSES.format(name=code.co_qualname))
         if is_first:
             self.on_first_call(frame, code, names)
         for value in list(frame.f_locals.values()):
@@ -221,11 +226,11 @@ class Watch(Notes):
                 if names.is_dynamic:
                     self.read_from(cls, {name for base in cls.__mro__ for name in base.__dict__ if name[:2] != "__"})
 
-    def give_up(self, name):
+    def give_up(self, why):
         """The function must not be traced, for this one call neither."""
         self.stop_listening()
         has_begun = len(self.codes) > 1 and self.volatile is not None  # and may have done what cannot be done again
-        self.error = EagerOnly(INSPECTS_CLASSES.format(name=name), has_begun)
+        self.error = EagerOnly(why, has_begun)
         raise self.error
 
     def is_users_frame(self, frame):
@@ -237,6 +242,8 @@ class Watch(Notes):
         if "type" in names.globals:
             self.asks_for_types = True
         self.compares_tensors |= names.compares_objects
+        for name in PLACE_NAMES & names.reads:
+            self.give_up(PLACE.format(name=name))
         for name in UNSEEN_NAMES & names.reads:
             self.make_volatile(UNSEEN.format(name=name))
         inner = (c for other in self.codes.values() for c in other.code.co_consts)

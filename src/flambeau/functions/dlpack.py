@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import META, resolve
-from .._tensor import Tensor, storage_of, wrap
+from .._tensor import Tensor, note_shared, storage_of, wrap
 from ._args import need_tensor
 from ._attach import methods
 
@@ -129,7 +129,7 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
     array = np.from_dlpack(source)
     if is_capsule and not array.flags.writeable:
         array = np.asarray(_Writable(array))
-    out = wrap(array if source.dtype is None else array.view(source.dtype.np))
+    out = note_shared(wrap(array if source.dtype is None else array.view(source.dtype.np)))
     return out.clone() if copy or not array.flags.writeable else out
 
 
@@ -154,6 +154,7 @@ def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
     if dl_device is not None and tuple(dl_device) != __dlpack_device__(self):
         raise BufferError(ELSEWHERE.format(device=tuple(dl_device), own=tuple(map(int, __dlpack_device__(self)))))
     storage_of(self)
+    note_shared(self)
     if not _dtypes.is_foreign(self._a.dtype):
         return self._a.__dlpack__(max_version=max_version, copy=copy)
     capsule = self._a.view(f"u{self._a.itemsize}").__dlpack__(max_version=max_version, copy=copy)

@@ -8,7 +8,7 @@ from .. import _dtypes
 from .._device import CPU, META, explicit_default, resolve
 from .._dtypes import type_word
 from .._fp_errors import call_without_fp_warnings
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, note_shared, wrap
 from ..engines import NUMPY
 from ._args import np_dtype_of, tensor_on
 from ._attach import methods
@@ -150,7 +150,7 @@ def from_numpy(ndarray):
     array = check_array(ndarray)
     if not array.flags.writeable:
         warn_once(READ_ONLY.format(what="NumPy array"))
-    return wrap(array if type(array) is np.ndarray else array.view(np.ndarray))
+    return note_shared(wrap(array if type(array) is np.ndarray else array.view(np.ndarray)))
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
@@ -189,7 +189,7 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
         )
     if not raw.flags.writeable:
         warn_once(READ_ONLY.format(what="buffer"))
-    return tensor_on(raw[offset:offset + count * item].view(np_dtype), CPU, requires_grad)
+    return note_shared(tensor_on(raw[offset:offset + count * item].view(np_dtype), CPU, requires_grad))
 
 
 methods(new_tensor)

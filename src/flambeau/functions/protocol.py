@@ -6,7 +6,7 @@ from .. import _dtypes
 from .._device import META, strided
 from .._format import format_spec, format_tensor
 from .._modes import in_use, modes
-from .._tensor import Tensor, leaf_over, storage_of, wrap
+from .._tensor import Tensor, leaf_over, note_shared, storage_of, wrap
 from ..engines import NUMPY, engine_of, on_host
 from ..engines.levels import LevelArray
 from ._args import need_tensor
@@ -171,6 +171,7 @@ def numpy(self, *, force=False):
             "Convert it first: tensor.float().numpy()"
         )
     storage_of(self).uncounted = True
+    note_shared(self)
     return on_host(self._a, "numpy()")
 
 
