@@ -42,25 +42,24 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
             disable=False, recompile_limit=None, isolate_recompiles=False, shapes_spec=None):
     """Compiles a function or a module; without one, returns a decorator.
 
-    The first call runs eagerly. From the second on, calls run as XLA programs, on the device of the tensors: one for
-    each kind of arguments (shapes, dtypes, other values) and of what the function reads besides (attributes of modules,
-    global names). ``backward()`` may come inside of the function or after it.
+    The first call runs eagerly. Later calls run as XLA programs, on the device of the tensors. There is one program for
+    each combination of arguments (shapes, dtypes, other values) and of other values that the function reads (attributes
+    of modules, global names). ``backward()`` may be called inside the function or after it.
 
     Args:
         model: the function or module.
-        fullgraph: makes no difference: a program always is the whole function. What cannot be part of one (``item()``,
-            an ``if`` on a tensor) is an error.
-        dynamic: True, False or None; makes no difference: shapes are part of the program, and batches of another size,
-            such as the last one of an epoch, get a program of their own.
-        backend: "xla" (the default), "openxla" and "inductor", as scripts say it, compile with XLA; "eager" and
-            "aot_eager" do not compile.
-        mode: one of PyTorch's modes; they make no difference.
-        options: settings of the backend; none are known.
-        name: what messages call the function, instead of its own name.
+        fullgraph: no effect: a program is always the whole function. What cannot be part of a program (``item()``, an
+            ``if`` on a tensor) is an error.
+        dynamic: True, False or None; no effect: programs are specialized to shapes, so a batch of another size, such as
+            the last one of an epoch, gets its own program.
+        backend: "xla" (the default), "openxla" and "inductor" compile with XLA; "eager" and "aot_eager" do not compile.
+        mode: one of PyTorch's modes; no effect.
+        options: settings of the backend; there are none.
+        name: the function's name in messages.
         disable: returns the model itself.
-        recompile_limit: how many programs there may be (8 if not given) before the function runs eagerly.
-        isolate_recompiles: makes no difference: each call of ``compile`` counts its own programs.
-        shapes_spec: makes no difference: shapes are part of the program.
+        recompile_limit: the number of programs, 8 by default, after which the function runs eagerly.
+        isolate_recompiles: no effect: each call of ``compile`` has its own limit.
+        shapes_spec: no effect: programs are specialized to shapes.
 
     Example::
 
@@ -87,7 +86,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
 
 def compiled_call(module, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, name=None,
                   disable=False, recompile_limit=None, isolate_recompiles=False, shapes_spec=None):
-    """What calls of a module are to run, with the settings of ``compile``; None if nothing is compiled."""
+    """The function that calls of a module run, with the settings of ``compile``; None to call it directly."""
     if not wants_program(dynamic, backend, mode, options, disable):
         return None
     name = name or type(module).__name__
@@ -102,7 +101,7 @@ def program_limit(limit):
 
 
 def wants_program(dynamic, backend, mode, options, disable):
-    """Whether anything is to be compiled; raises where the settings make no sense or JAX is missing."""
+    """Whether to compile; raises for invalid settings, or if JAX is not installed."""
     if dynamic is not None and type(dynamic) is not bool:
         raise RuntimeError(UNKNOWN_DYNAMIC.format(dynamic=dynamic))
     if mode is not None and options is not None:
@@ -122,14 +121,14 @@ def wants_program(dynamic, backend, mode, options, disable):
 
 
 def is_compiling():
-    """Whether the code that asks is being traced to be compiled."""
+    """Whether the caller is being traced for compilation."""
     return modes.tracer.active
 
 
 def disable(fn=None, recursive=True, *, reason=None):
-    """Marks a function that is not to be compiled: an error where a compiled function calls it.
+    """Marks a function that must not be compiled: calling it in a compiled function is an error.
 
-    A program always is the whole function, so nothing in the middle of it can be left out.
+    A program is always the whole function, so it cannot leave out a part.
     """
     if fn is None:
         return lambda fn: disable(fn, recursive, reason=reason)
@@ -147,5 +146,5 @@ def disable(fn=None, recursive=True, *, reason=None):
 
 
 def list_backends(exclude_tags=("debug", "experimental")):
-    """The names that ``compile`` takes as its backend."""
+    """The names that ``compile`` accepts as ``backend``."""
     return sorted(BACKENDS)

@@ -1,4 +1,4 @@
-"""Functions that compile themselves: which program serves a call, and when there must be a new one."""
+"""Compiled functions: finding the program for a call, and compiling a new one if there is none."""
 
 import functools
 import linecache
@@ -28,18 +28,18 @@ WHILE_TRACED = "while {name} was traced to be compiled{line}"
 
 
 class UsersError(Exception):
-    """While it was traced, the function has raised an error of its own, which is the cause of this one."""
+    """The function raised an error of its own during tracing, which is the cause of this one."""
 
 
 class NotYet(Exception):
-    """Says, to the compiler alone, that a function can be traced only after it has run eagerly once more."""
+    """Tells the compiler that a function must run eagerly once more before it can be traced."""
 
 
 class EagerOnly(BaseException):
-    """Says, to the compiler alone, why a function cannot be traced although it could be run.
+    """Tells the compiler why a function can run eagerly but cannot be traced.
 
     Args:
-        has_begun: whether it may have done what must not be done again.
+        has_begun: whether the function may have had side effects already, so that it must not run again.
     """
 
     def __init__(self, why, has_begun):
@@ -48,21 +48,21 @@ class EagerOnly(BaseException):
 
 
 class Compiled:
-    """A function that runs as compiled programs: one for each kind of arguments, and of what it reads outside of them.
+    """A function that runs as compiled programs: one for each kind of call.
 
-    The first call runs eagerly, so that what is created on first use is there before anything is traced.
+    The first call runs eagerly, so that whatever is created on first use exists before tracing.
 
     Args:
-        function: what to compile.
-        name: how messages call it.
-        limit: how many programs there may be.
+        function: the function to compile.
+        name: its name in messages.
+        limit: the maximal number of programs.
     """
 
     def __init__(self, function, name, limit):
         self.function = function
         self.name = name
         self.limit = limit
-        self.programs = {}  # by kind of call
+        self.programs = {}  # by key
         self.count = 0
         self.was_called = False
         functools.update_wrapper(self, function)
@@ -87,7 +87,7 @@ class Compiled:
         return self.compile(key, reasons[0], args, kwargs, tensors)
 
     def find(self, key, tensors, containers, reasons):
-        """A program for a call, or None; `reasons` then say why those that might have served do not."""
+        """A program for a call, or None; then the mismatches of its candidates are appended to `reasons`."""
         for program in self.programs.get(key, ()):
             why = program.mismatch(tensors, containers)
             if why is None:
@@ -98,8 +98,8 @@ class Compiled:
     def loop(self, *args, **kwargs):
         """Calls the function once for each element along the first dimension of the tensors in the arguments.
 
-        The results are those of all calls, stacked, without history. On the second such call, if the function changes
-        nothing but tensors, all steps become one program: a loop on the device, which is started once.
+        Returns the stacked results, without history. On the second such call, if the function changes nothing but
+        tensors, all steps become one program: a loop on the device, in one dispatch.
         """
         tensors = []
         steps = split(flatten((args, kwargs), tensors), tensors)
@@ -116,7 +116,7 @@ class Compiled:
         return self if instance is None else CompiledMethod(self, instance)
 
     def compile(self, key, why, args, kwargs, tensors):
-        """Makes the program for a call, and runs it."""
+        """Compiles the program for a call, and runs it."""
         from ._program import Program
 
         self.count += 1
@@ -140,7 +140,7 @@ class Compiled:
             error.add_note(note)
             raise error
         if program is None:
-            return self.function(*args, **kwargs)  # again, to do what it does before it raises
+            return self.function(*args, **kwargs)  # again, for its side effects before the error
         if program.guards.volatile is not None:
             why = program.guards.volatile
             self.run_eagerly(why)
@@ -152,18 +152,18 @@ class Compiled:
         return result
 
     def run_eagerly(self, why):
-        """No call is traced from now on."""
+        """From now on, no call is traced."""
         self.count = self.limit + 1
         warnings.warn(VOLATILE.format(name=self.name, why=why), RuntimeWarning, stacklevel=4)
 
     def reset(self):
-        """Forgets all programs."""
+        """Drops all programs."""
         self.programs.clear()
         self.count = 0
 
 
 class CompiledMethod(functools.partial):
-    """A compiled function with the object of which it is a method."""
+    """A compiled function bound to an object."""
 
     def loop(self, *args, **kwargs):
         """See ``Compiled.loop``."""
@@ -171,7 +171,7 @@ class CompiledMethod(functools.partial):
 
 
 def is_missing_from_tracer(error):
-    """Whether something asked a traced array for what only arrays with elements have."""
+    """Whether the error is that a traced array lacks an attribute of concrete arrays."""
     if not isinstance(error, AttributeError):
         return False
     traceback = error.__traceback__
@@ -181,7 +181,7 @@ def is_missing_from_tracer(error):
 
 
 def user_line(traceback):
-    """Where, in the user's code, an error came up."""
+    """The innermost line of user code in a traceback."""
     from ._trust import is_foreign
 
     found = ""
@@ -194,7 +194,8 @@ def user_line(traceback):
 
 
 def key_of(call, tensors, containers):
-    """By which calls are of one kind; the tensors among the arguments are appended to `tensors`."""
+    """The key of a call: calls with different keys never share a program. Appends the tensors among the arguments to
+    `tensors`."""
     nest = flatten(call, tensors)
     defaults = _dtypes.get_default_dtype(), get_default_device(), current_index("cuda")
     settings = modes.grad, *defaults, precision.key, modes.autocast and modes.autocast.key
@@ -210,6 +211,6 @@ def signature(t):
 
 
 def sharing(things):
-    """Which of the tensors, or containers, are the same."""
+    """Which of the tensors, or containers, are identical."""
     first = {}
     return tuple([first.setdefault(id(x), nr) for nr, x in enumerate(things)])

@@ -1,4 +1,4 @@
-"""What containers hold: noted, compared, restored."""
+"""Snapshots of the contents of containers: compared before each run, and restored after the trace."""
 
 import collections
 import dataclasses
@@ -15,14 +15,14 @@ from ._pytree import ArrayValue, fields_of, is_same_value
 
 CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque, types.SimpleNamespace, types.MethodType,
               functools.partial, Hooks, np.ndarray)
-FIXED = (tuple, frozenset, types.MethodType, functools.partial, Hooks)  # those that cannot hold something else later
-OPEN = (dict, list, collections.defaultdict, collections.OrderedDict)  # those in which floats may be exchanged
+FIXED = (tuple, frozenset, types.MethodType, functools.partial, Hooks)  # immutable ones
+OPEN = (dict, list, collections.defaultdict, collections.OrderedDict)  # those whose floats may become inputs
 
 
 class Contents:
-    """What a container holds, for comparison: plain values by value, arrays by their elements, others by identity.
+    """A snapshot of a container: plain values are compared by value, arrays by their elements, others by identity.
 
-    Tensors are left to those who know their places, and so are the floats at the keys of ``inputs``.
+    Tensors are compared elsewhere, by place (``Guards``), and so are the floats at the keys of ``inputs``.
     """
 
     def __init__(self, container):
@@ -30,12 +30,12 @@ class Contents:
         self.table = vars(container) if isinstance(container, types.SimpleNamespace) else container
         self.elements = ArrayValue(container) if isinstance(container, np.ndarray) else None
         self.keys, self.values = parts_of(container)
-        self.current = self.values  # with what stands for floats while a trace runs
+        self.current = self.values  # with proxies for floats during tracing
         self.inputs = set()
-        self.forms = {}  # of tuples that may be exchanged, by the keys, or places, at which they are
+        self.forms = {}  # TupleForms, by key or index
 
     def matches(self):
-        """Whether the container holds what it held, or what is as good for a program."""
+        """Whether the container's contents are valid for the program."""
         table = self.table
         if self.elements is not None:
             return ArrayValue(table) == self.elements
@@ -54,7 +54,7 @@ class Contents:
         return True
 
     def is_as_good(self, now, was, name):
-        """Whether what is held now is as good as what was held under this name."""
+        """Whether a value may replace the one that was under this name."""
         if isinstance(now, Tensor):
             return now is was or (isinstance(was, Tensor) and isinstance(self.table, dict | list))
         if name in self.forms:
@@ -62,7 +62,7 @@ class Contents:
         return is_same_value(now, was) or (name in self.inputs and is_like_input(now, was))
 
     def is_untouched(self):
-        """Whether the container holds the very same things."""
+        """Whether the container has exactly the same objects."""
         if self.elements is not None:
             return ArrayValue(self.container) == self.elements
         keys, values = parts_of(self.container)
@@ -71,29 +71,29 @@ class Contents:
 
     @property
     def varies(self):
-        """Whether other things than those that were there last are as good, one by one."""
+        """Whether valid contents may consist of other objects, so that they must be compared one by one."""
         return bool(self.elements is not None or self.inputs or any([form.varies for form in self.forms.values()]))
 
     def note_forms(self, form_of):
-        """Notes the forms of tuples in whose place there may be others, as ``form_of(value, takes floats)`` says."""
+        """Notes the forms of tuples that may be replaced, as returned by ``form_of(value, takes floats)``."""
         names = self.keys or range(len(self.values))
         found = zip(names, self.values) if isinstance(self.table, dict | list) else ()
         self.forms = {name: form for name, v in found if (form := form_of(v, name in self.inputs)) is not None}
 
     @property
     def is_fixed(self):
-        """Whether the container cannot hold something else later."""
+        """Whether the container is immutable."""
         return isinstance(self.container, FIXED)
 
     def places(self):
-        """(place, value) of what is held; the place is None where it cannot change."""
+        """(place, value) pairs of the contents; the place is None where it cannot change."""
         table = self.table
         kind = Item if isinstance(table, dict) else Element if isinstance(table, list | tuple) else None
         names = self.keys or range(len(self.values))
         return [(kind and kind(table, name), value) for name, value in zip(names, self.values)]
 
     def exchange(self, stand_in):
-        """Puts what ``stand_in(place, value)`` returns, unless it is the value itself, in the place of each value."""
+        """Replaces each value by ``stand_in(place, value)``, if that is another object."""
         if type(self.table) not in OPEN:
             return
         self.current = list(self.values)
@@ -110,19 +110,19 @@ class Contents:
 
 
 def is_plain_tuple(value):
-    """Whether a value is a tuple, maybe with names for its items, that has nothing else."""
+    """Whether a value is a tuple or a named tuple without further attributes."""
     if type(value) is tuple:
         return True
     return isinstance(value, tuple) and hasattr(value, "_fields") and not hasattr(value, "__dict__")
 
 
 class TupleForm:
-    """What another tuple must be like to be as good for a program: tensors, of which others know, are where they were.
+    """The form of a tuple, which another tuple must have to replace it: tensors and floats may be other ones.
 
     Args:
         value: the tuple.
-        takes_floats: whether the floats in it are inputs.
-        is_exchangeable: says whether another tuple may be in the place of one that it holds.
+        takes_floats: whether its floats are inputs.
+        is_exchangeable: tells whether a nested tuple may be replaced too.
     """
 
     __slots__ = ("kind", "parts", "varies")
@@ -139,7 +139,7 @@ class TupleForm:
 
 
 class Held:
-    """What a tuple holds besides: it must be there."""
+    """An element of a tuple that must not change."""
 
     __slots__ = ("value",)
     varies = False
@@ -152,7 +152,7 @@ class Held:
 
 
 def fits(now, part):
-    """Whether a value can be where a tuple held a tensor, a float, another tuple or something that is fixed."""
+    """Whether a value may replace an element of a tuple: a tensor, a float, a nested tuple or a constant."""
     if part is Tensor:
         return isinstance(now, Tensor)
     if part is float:
@@ -161,7 +161,7 @@ def fits(now, part):
 
 
 def is_like_input(now, was):
-    """Whether a float, or a tuple with floats, can be taken as an input like another one."""
+    """Whether a float, or a tuple with floats, can replace another one as an input."""
     if type(was) is not tuple:
         return type(now) is type(was)
     return type(now) is tuple and len(now) == len(was) and all(
@@ -169,7 +169,7 @@ def is_like_input(now, was):
 
 
 def parts_of(container):
-    """(keys, values) of what a container holds, in order."""
+    """(keys, values) of a container, in order."""
     if isinstance(container, dict):
         return list(container), list(container.values())
     if isinstance(container, types.SimpleNamespace):
@@ -189,7 +189,7 @@ def parts_of(container):
 
 
 def refill(container, keys, values):
-    """Makes a container hold something else, whatever the methods of its class do besides."""
+    """Replaces the contents of a container, bypassing overridden methods of its class."""
     if isinstance(container, types.SimpleNamespace):
         container = vars(container)
     if isinstance(container, np.ndarray):

@@ -1,4 +1,4 @@
-"""What a function has created and returns, or leaves behind: a program has to create another one at every run."""
+"""Objects that a function creates and returns, or stores: each run of a program must create new ones."""
 
 import functools
 import types
@@ -12,7 +12,7 @@ from ._trust import advances, is_constant, is_foreign, is_ours, is_users
 
 
 def is_new(notes, value):
-    """Whether the function has created an object that can be taken apart, and built again around other tensors."""
+    """Whether the function has created an object that a program can rebuild around other tensors."""
     kind = type(value)
     if kind is types.SimpleNamespace:
         return id(value) not in notes.contents
@@ -20,18 +20,18 @@ def is_new(notes, value):
         return False
     if id(value) in notes.created:
         return is_users(kind) or is_watched(kind)
-    return is_watched(kind) and is_users(kind) and id(value) not in notes.reached  # of a class without __init__
+    return is_watched(kind) and is_users(kind) and id(value) not in notes.reached  # its class has no __init__
 
 
 def attributes_of(value):
-    """The attributes of an object, by name, also those in slots."""
+    """The attributes of an object by name, including those in slots."""
     members = [name for cls in type(value).__mro__ for name, member in vars(cls).items()
                if isinstance(member, types.MemberDescriptorType) and name != "__dict__"]
     return {name: getattr(value, name) for name in members if hasattr(value, name)} | getattr(value, "__dict__", {})
 
 
 def is_unrepeatable(notes, value):
-    """Whether a value is one that the function has created, and that a program can neither build nor share."""
+    """Whether the function has created a value that a program can neither rebuild nor share."""
     if isinstance(value, types.FunctionType):
         is_known = id(value) in notes.functions or is_foreign(value.__module__) or not value.__closure__
         return not is_known

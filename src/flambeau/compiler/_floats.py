@@ -1,8 +1,8 @@
-"""Floats from outside that become inputs of a program: learning rates, momenta and the like.
+"""Floats from outside that become inputs of a program, such as learning rates and momenta.
 
-While a trace runs, such a float is exchanged for a stand-in. Where it meets a tensor it is an input of the program.
-Arithmetic with other numbers gives further stand-ins, computed by Python before each run. Whatever else is done with it
-uses its value, and binds the program to that: a comparison to its outcome, anything else to the value itself.
+During tracing, such a float is replaced by a proxy (``TracedFloat``). Combined with a tensor, it becomes an input of
+the program. Arithmetic with other numbers gives further proxies, which Python computes before each run. Any other use
+specializes the program: a comparison to its outcome, everything else to the value.
 """
 
 import operator
@@ -24,11 +24,11 @@ CONVERSIONS = ("__int__", "__float__", "__trunc__", "__floor__", "__ceil__", "__
 
 
 class NotAFloat(Exception):
-    """There is no float where there was one."""
+    """A value that was a float is not one any more."""
 
 
 class Source:
-    """Where a float is read: at a place, or in a tuple at a place."""
+    """Reads a float from a place, or from a tuple at a place."""
 
     __slots__ = ("index", "label", "place")
 
@@ -51,7 +51,7 @@ class Source:
 
 
 class Derived:
-    """What Python computes of floats."""
+    """A computation on floats."""
 
     __slots__ = ("function", "operands")
 
@@ -61,7 +61,7 @@ class Derived:
 
     @property
     def key(self):
-        """Equal for computations that give the same."""
+        """Equal for equal computations."""
         return (self.function, *[x.key if type(x) in (Source, Derived) else (type(x), repr(x)) for x in self.operands])
 
     def __call__(self):
@@ -73,7 +73,7 @@ class Derived:
 
 
 class Expectation:
-    """What must be computed of floats for a program to be valid."""
+    """The outcome of a computation on floats that a program is specialized to."""
 
     __slots__ = ("compute", "outcome")
 
@@ -87,7 +87,7 @@ class Expectation:
 
 
 class FloatOutput:
-    """A float that leaves the function; ``value`` is computed before each run."""
+    """A float that the function returns or stores; ``value`` is computed before each run."""
 
     __slots__ = ("compute", "value")
 
@@ -96,7 +96,7 @@ class FloatOutput:
 
 
 class Floats:
-    """The floats that one trace has exchanged.
+    """The floats that a trace has replaced by proxies.
 
     Args:
         placeholder: returns a new input of the program, given the function that computes it.
@@ -107,12 +107,12 @@ class Floats:
         self.thread = threading.get_ident()
         self.is_active = True
         self.has_exchanged = False
-        self.expectations = {}  # by key of what is computed
-        self.inputs = {}  # by key of what is computed -> placeholder
+        self.expectations = {}  # by key of the computation
+        self.inputs = {}  # by key of the computation -> placeholder
         self.outputs = []
 
     def stand_in(self, place, value, label):
-        """What stands for a float, or for a tuple with floats, at a place; the value itself for others."""
+        """The proxy for a float, or a tuple with proxies; other values are returned unchanged."""
         if type(value) is float:
             self.has_exchanged = True
             return TracedFloat(self, Source(place, None, label), value)
@@ -130,7 +130,7 @@ class Floats:
             self.expectations.setdefault(compute.key, Expectation(compute, outcome))
 
     def input_of(self, x):
-        """The input of the program that a stand-in is."""
+        """The input of the program for a proxy."""
         key = x._compute.key
         if key not in self.inputs:
             self.inputs[key] = self.placeholder(x._compute)
@@ -142,7 +142,7 @@ class Floats:
 
 
 class TracedFloat:
-    """Stands for a float while a trace runs; an ordinary number to everybody else."""
+    """The proxy of a float. After tracing, and in other threads, it is an ordinary number."""
 
     __slots__ = ("_compute", "_floats", "_value")
     __class__ = property(lambda self: float)  # for isinstance
@@ -153,7 +153,7 @@ class TracedFloat:
         self._value = value
 
     def _constant(self):
-        """The value, to which the program is bound from now on."""
+        """The value. The program is specialized to it."""
         self._floats.expect(self._compute, self._value)
         return self._value
 
@@ -194,13 +194,13 @@ class TracedFloat:
 
 
 def constants(values):
-    """The values with floats instead of their stand-ins."""
+    """The values, with proxies replaced by their floats."""
     return [x._constant() if type(x) is TracedFloat else type(x)(constants(x)) if type(x) in (list, tuple) else x
             for x in values]
 
 
 def derive(function, *operands):
-    """What an operator gives, of which one operand at least is a stand-in."""
+    """The result of an operator, at least one of whose operands is a proxy."""
     values = [x._value if type(x) is TracedFloat else x for x in operands]
     floats = next(x._floats for x in operands if type(x) is TracedFloat)
     value = function(*values)

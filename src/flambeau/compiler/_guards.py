@@ -1,8 +1,8 @@
-"""Whether a program is still valid: what a traced function read, compared with what is there now.
+"""Guards: whether a program is still valid. Compares what the traced function has read with the current values.
 
-Almost always nothing has changed, and the very objects that were read are there again. That is asked first, in a few
-loops of the interpreter's own over all places at once; it costs some tens of nanoseconds a place. Only where something
-is another object is it looked at by itself.
+Almost always nothing has changed, and all places hold identical objects. This is checked first, for all places at once,
+by a few calls of C functions; it takes some tens of nanoseconds per place. Only if an object was replaced, places are
+checked one by one.
 """
 
 import abc
@@ -25,12 +25,12 @@ LOST = (
 )
 
 CLASS_PARTS = attrgetter("__mro__", "__name__", "__qualname__")
-IN_ORDER = (dict, collections.defaultdict, list)  # containers whose memory has what they hold in its order
+IN_ORDER = (dict, collections.defaultdict, list)  # containers that store their contents contiguously and in order
 NEVER_ASKED = frozenset(("__annotations__", "__dict__", "__doc__", "__module__", "__weakref__"))
 
 
 class Value:
-    """A value that must be at a place."""
+    """A guard for the value at a place."""
 
     __slots__ = ("form", "is_input", "label", "place", "value")
 
@@ -38,8 +38,8 @@ class Value:
         self.place = place
         self.value = value
         self.label = label
-        self.is_input = is_input  # a float that the program takes as an input: it only must be a float
-        self.form = form  # of a tuple that may be another one
+        self.is_input = is_input  # it is an input of the program, and may be any float
+        self.form = form  # TupleForm of a tuple that may be replaced
 
     @property
     def varies(self):
@@ -60,7 +60,7 @@ class Value:
 
 
 class TensorKind:
-    """A place at which there must be a tensor like the one that was there."""
+    """A guard for the class and ``requires_grad`` of the tensor at a place."""
 
     __slots__ = ("cls", "label", "place", "requires_grad", "value")
 
@@ -86,14 +86,14 @@ class TensorKind:
 
 
 class Guards:
-    """What a program depends on.
+    """The guards of a program.
 
     Args:
-        watch: what was noted while the function was traced.
+        watch: has noted what the traced function has read.
     """
 
     def __init__(self, watch):
-        self.volatile = watch.volatile  # why the program is not valid for the next call; None if it may be
+        self.volatile = watch.volatile  # why the program is valid for this call only; otherwise None
         self.identities = watch.compares_identities
         read = [x for x in watch.observations.values() if x.is_read and id(x.value) not in watch.tensors]
         self.values = [Value(x.place, x.value, x.label, x.is_input, watch.form_of(x.value, x.is_input)) for x in read]
@@ -108,17 +108,17 @@ class Guards:
         self.classes = [(thing, type(thing)) for thing in watch.objects.values()]
         self.expectations = [] if watch.floats is None else [*watch.floats.expectations.values()]
         self.kinds = []  # of TensorKind
-        self.same = []  # (place, place, label) at which there is one tensor
-        self.places = {}  # id of a tensor -> its place, while the program is compiled
+        self.same = []  # (place, place, label) of places with the same tensor
+        self.places = {}  # id of a tensor -> its place, during compilation
         for t, requires_grad, places in watch.tensors.values():
             self.place_tensor(t, requires_grad, places)
-        self.shared = watch.shared_arguments  # containers among the arguments that were reached otherwise too
+        self.shared = watch.shared_arguments  # containers among the arguments that are also reachable otherwise
         self.outside = {id(c) for c in self.shared.values()} | {id(c.container) for c, _ in self.containers}
-        self.inputs = frozenset()  # ids of the places of tensors whose kinds somebody else compares, too
+        self.inputs = frozenset()  # ids of the places of tensors that TensorInputs compares
         self.fast = None
 
     def place_tensor(self, t, requires_grad, places):
-        """Notes where a tensor is found, and what must hold there. One that is found twice may not be exchanged."""
+        """Notes the places of a tensor, and their guards. A tensor with several places may not be replaced."""
         open_to_change = [(place, label) for place, label in places if isinstance(place, Place)]
         if len(open_to_change) == len(places) == 1 and not self.identities:
             place, label = places[0]
@@ -145,17 +145,17 @@ class Guards:
         return Gradient(self.find(place.of)) if isinstance(place, Gradient) else place
 
     def resolve(self):
-        """Lets go of what only the compilation needed."""
+        """Drops what only compilation needs."""
         whole = lambda p: Gradient(self.find(p.of)) if isinstance(p, Gradient) else p  # noqa: E731
         self.same = [(whole(a), whole(b), label) for a, b, label in self.same]
         self.places = None
 
     def tensor_mismatch(self):
-        """What has changed at the places of tensors, in words; None if nothing has."""
+        """Describes the first changed place of a tensor; None if there is none."""
         return next((reason for guard in self.kinds if (reason := guard.mismatch()) is not None), None)
 
     def mismatch(self, arguments, containers):
-        """What has changed since, in words; None if nothing has.
+        """Describes the first change; None if the program is valid.
 
         Args:
             arguments: the tensors among the arguments of the call.
@@ -200,9 +200,10 @@ class Guards:
 
 
 class Snapshot:
-    """The very objects that were at all places when they were last looked at one by one.
+    """The objects at all places, as of the last check one by one.
 
-    What may be another object each time (arrays, floats that are inputs) is not among them, and always looked at.
+    Places whose objects may be replaced without invalidating the program (arrays, floats that are inputs) are always
+    checked individually.
     """
 
     def __init__(self, guards):
@@ -266,14 +267,14 @@ class Snapshot:
                 and all(map(eq, self.class_keys, self.class_names)))
 
     def has_same_containers(self):
-        """Whether those that are not ``IN_ORDER`` hold the same."""
+        """Whether the contents of containers that are not ``IN_ORDER`` are identical."""
         return (all(map(eq, map(len, self.containers), self.lengths))
                 and are_same(chain.from_iterable(self.views), self.contents)
                 and are_same(chain.from_iterable(self.dicts), self.keys))
 
 
 def is_implicit(name):
-    """Whether what a class has under a name is asked for without naming it."""
+    """Whether Python may look up a name in a class without code that names it."""
     return name[:2] == "__" and name not in NEVER_ASKED
 
 

@@ -1,11 +1,11 @@
-"""Equations on a few numbers, such as counts of steps, computed by NumPy: that takes less than to start a program."""
+"""Equations on a few numbers, such as step counts, computed by NumPy: faster than starting a program."""
 
 import numpy as np
 from jax.extend.core import Literal
 
 from .._pick import picker
 
-OPERATIONS = {  # by name of the primitive: what its parameters make of it
+OPERATIONS = {  # by name of the primitive: a function of its parameters
     "add": lambda params: np.add,
     "sub": lambda params: np.subtract,
     "mul": lambda params: np.multiply,
@@ -15,10 +15,10 @@ OPERATIONS = {  # by name of the primitive: what its parameters make of it
 
 
 class HostProgram:
-    """Equations of a trace as calls of NumPy.
+    """Equations of a trace as NumPy calls.
 
     Args:
-        equations: those that ``suit``.
+        equations: equations that ``suits`` accepts.
         variables, results: inputs and outputs.
     """
 
@@ -38,7 +38,7 @@ class HostProgram:
                     for e in equations])
 
     def compute(self, arrays):
-        """The results for NumPy arrays and floats. They do not share memory with those, but may be one number."""
+        """The results for NumPy arrays and floats, in memory of their own; identical results share an array."""
         inputs = zip(self.variables, arrays, strict=True)
         values = self.constants | {id(v): np.asarray(a, v.aval.dtype) for v, a in inputs}
         for call, operands, result in self.calls:

@@ -1,4 +1,4 @@
-"""The tensors that a program takes from outside: whether they still are as they were when it was compiled."""
+"""The tensors that a program takes from outside, and whether they are as they were at compilation."""
 
 import itertools
 
@@ -17,14 +17,14 @@ STATE = slot_a, slot_requires_grad, slot_node
 
 
 class TensorInputs:
-    """The tensors that a program takes, compared with what it was compiled for.
+    """The tensors that a program takes, compared with those it was compiled for.
 
-    Those at places outside of the arguments nearly always are the very tensors, with the very arrays, of the run
-    before. That is asked first, of all of them at once, as in _guards.py.
+    Tensors at places outside the arguments are nearly always identical to those of the last run, with identical arrays.
+    This is checked first, for all at once, as in _guards.py.
 
     Args:
         records: of the inputs.
-        written: those of them to whose memory the program writes.
+        written: those of them that the program writes to.
     """
 
     def __init__(self, records, written):
@@ -34,7 +34,7 @@ class TensorInputs:
         self.snapshot = None
 
     def mismatch(self, tensors):
-        """What keeps the program from being run with these tensors, in words; None if nothing does."""
+        """Why the program cannot run with these tensors; None if it can."""
         if self.snapshot is not None and self.snapshot.holds(tensors):
             return None
         for t, x in zip(tensors, self.records, strict=True):
@@ -49,18 +49,18 @@ class TensorInputs:
         return None
 
     def release(self):
-        """Lets go of the arrays on a device, whose memory the program may write to."""
+        """Drops references to arrays on a device, so that the program can reuse their memory."""
         if self.snapshot is not None:
             self.snapshot.release()
 
     def note_exchanged(self):
-        """The program has exchanged arrays of tensors on a device: those are the ones of the run before, next time."""
+        """Called when the program has replaced arrays of tensors on a device: the next run expects the new ones."""
         if self.snapshot is not None:
             self.snapshot.update()
 
 
 class InputSnapshot:
-    """The tensors of a run that may be those of the next, and what they were like."""
+    """The tensors of a run, which the next run probably gets again, and their properties."""
 
     def __init__(self, records, tensors):
         varies = [x.place.varies or t._view is not None for x, t in zip(records, tensors)]
@@ -68,13 +68,13 @@ class InputSnapshot:
         self.tensors = [t for t, v in zip(tensors, varies) if not v]
         self.types = [*map(type, self.tensors)]
         self.arrays, *self.state = [read_slot(member, self.tensors) for member in STATE]
-        self.on_cpu = [t._a for t in self.tensors if t.device is CPU]  # the form of others does not change
+        self.on_cpu = [t._a for t in self.tensors if t.device is CPU]  # on devices arrays are immutable
         self.forms = forms_of(self.on_cpu)
         self.owners = {id(owner_of(t._a)) for t in self.tensors}
         self.others = [(nr, records[nr].signature) for nr, v in enumerate(varies) if v]
 
     def holds(self, tensors):
-        """Whether nothing has changed; where others may share memory with these, somebody has to look closer."""
+        """Whether nothing has changed. False if other tensors may share memory with these: a full check must decide."""
         return (
             self.are_at_places(tensors)
             and are_in_slots(STATE, self.tensors, (self.arrays, *self.state))
@@ -84,7 +84,7 @@ class InputSnapshot:
         )
 
     def are_at_places(self, tensors):
-        """Whether the tensors that may not be others are at their places."""
+        """Whether tensors that may not be replaced are at their places."""
         if self.others:
             tensors = tensors.copy()
             for nr, _ in self.others:
@@ -98,7 +98,7 @@ class InputSnapshot:
         self.arrays = read_slot(slot_a, self.tensors)
 
     def has_room_for(self, others):
-        """Whether other tensors are as they were, with memory of their own."""
+        """Whether replaced tensors have the same signatures, and their own memory."""
         owners = set()
         for t, was in others:
             if not isinstance(t, Tensor) or signature(t) != was:
@@ -108,7 +108,7 @@ class InputSnapshot:
 
 
 def signature(t):
-    """By which two tensors are alike to a program."""
+    """The properties of a tensor that a program depends on."""
     a = t._a
     requires_grad = t._rg if t._view is None else t.requires_grad
     device, strides = (CPU, a.strides) if type(a) is np.ndarray else (t._storage.device, engine_of(a).strides_of(a))
@@ -123,7 +123,8 @@ def describe(was):
 
 
 def overlap(arrays):
-    """Of (whether it is written to, array) pairs, the first two that share memory in which one is written; or None."""
+    """The indices of two arrays that share memory, of which one is written to, given (is written, array) pairs; or
+    None."""
     owners = {}
     for nr, (_, array) in enumerate(arrays):
         owners.setdefault(id(owner_of(array)), []).append(nr)
@@ -135,22 +136,23 @@ def overlap(arrays):
 
 
 def may_overlap(a, b):
-    """Whether there may be an element in both of two arrays that have one owner."""
+    """Whether two arrays with the same owner may have an element in common."""
     if isinstance(a, np.ndarray):
         return np.may_share_memory(a, b)
-    if type(a) is not ViewArray:  # one value, of which two tensors took copies
+    if type(a) is not ViewArray:  # two tensors that took copies of one value
         return False
     (first_of_a, last_of_a), (first_of_b, last_of_b) = extent_of(a), extent_of(b)
     return first_of_a <= last_of_b and first_of_b <= last_of_a
 
 
 def extent_of(view):
-    """The offsets, in its memory, of the first and of the last element of a view."""
+    """The offsets of the first and the last element of a view in its memory."""
     return view.offset, view.offset + sum([(n - 1) * s for n, s in zip(view.shape, view.strides)])
 
 
 def owner_of(array):
-    """What holds the memory of an array. (Arrays on a device that are no views can have an owner in common only.)"""
+    """The object that owns the memory of an array. (On a device, arrays that are not views only share an owner if
+    identical.)"""
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
     return array.memory if type(array) is ViewArray else array

@@ -1,4 +1,4 @@
-"""Tensors from outside while a trace runs, and the slots of Tensor that hold what is watched."""
+"""Tensors from outside during tracing, and the slots of Tensor that are watched."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OUTER_GRAPH = (
 
 XLA = engine_on(resolve("xla"))
 
-program_input = Primitive("program_input")  # `index` says which
+program_input = Primitive("program_input")  # `index` is its number
 program_input.def_abstract_eval(
     lambda *, index, shape, dtype, weak_type: jax.core.ShapedArray(shape, dtype, weak_type=weak_type))
 
@@ -31,11 +31,11 @@ slot_a, slot_grad, slot_hooks, slot_node = SLOTS.values()
 slot_requires_grad = Tensor.__dict__["_rg"]
 
 
-NO_HOOKS: tuple = ({}, {}, None)  # on gradients, after accumulation, whether the gradient is retained
+NO_HOOKS: tuple = ({}, {}, None)  # gradient hooks, post-accumulate hooks, whether the gradient is retained
 
 
 class Outside(Node):
-    """The place in the graph, while a trace runs, of a tensor that has a history outside."""
+    """The node, during tracing, of a tensor that has a history outside."""
 
     _count = 1
     _hooked = False
@@ -57,19 +57,19 @@ class Outside(Node):
 
 
 class Lifted:
-    """A tensor from outside: what it holds inside of the trace, and how it was before."""
+    """A tensor from outside that has become an input of the program; and its state before."""
 
     def __init__(self, t, array, index, tracer):
         self.tensor = t
         self.array = array
-        self.index = index  # of its place among the inputs
+        self.index = index  # among the inputs
         self.tracer = tracer
         self.current = XLA.with_layout(tracer, engine_of(array).strides_of(array))
         self.device = t._storage.device
-        self.is_whole = not chain_of(array)  # whether it has all elements of its memory
+        self.is_whole = not chain_of(array)  # whether it covers all of its memory
         self.place = (slot_node.__get__(t), t._nr, t._rg, t._view, t._storage, slot_hooks.__get__(t))
         self.rebound = False  # whether the function has given it other memory (``.data = ...``)
-        self.node = self.storage = None  # those that it has while the trace runs
+        self.node = self.storage = None  # its node and storage during tracing
 
     @property
     def is_written(self):
@@ -78,12 +78,12 @@ class Lifted:
 
     @property
     def outside_offset(self):
-        """Where it begins in the memory that it has outside."""
+        """The offset of the tensor in its memory outside."""
         *_, storage, _ = self.place
         return storage.offset(self.array)
 
     def enter(self, name):
-        """Gives the tensor another place in the graph and other memory, for as long as the trace runs."""
+        """Replaces the tensor's place in the graph and its memory until the trace ends."""
         t, array = self.tensor, self.array
         if self.place[0] is not None:
             self.node = Outside(name, array)
@@ -100,14 +100,14 @@ class Lifted:
 
 
 class RandomDraw:
-    """Random numbers that are an input of the program: drawn anew before every run, in the order of the trace."""
+    """Random numbers as an input of the program, drawn before every run in the order of the trace."""
 
     def __init__(self, kernel, generator, args, kwargs, result):
         self.kernel = kernel
         self.generator = generator
         self.args = args
         self.kwargs = kwargs
-        self.fills = bool(args) and args[0] is result  # whether the kernel fills an array that it is given
+        self.fills = bool(args) and args[0] is result  # whether the kernel fills an array that is passed
         self.array = result
         self.is_used = False
 
@@ -117,7 +117,7 @@ class RandomDraw:
 
 
 class HooksSnapshot:
-    """The hooks on a tensor from outside, before anything was done with them."""
+    """The hooks of a tensor from outside, as they were before the trace."""
 
     def __init__(self, t):
         self.tensor = t
@@ -134,7 +134,7 @@ class HooksSnapshot:
 
 
 def hooks_of(t):
-    """The hooks on a tensor, for comparison."""
+    """The hooks of a tensor, for comparison."""
     hooks = slot_hooks.__get__(t) if holds(slot_hooks, t) else None
     if hooks is None or not (hooks.grad or hooks.post_accumulate or hooks.retain is not None):
         return NO_HOOKS
@@ -142,7 +142,7 @@ def hooks_of(t):
 
 
 def is_uniform(array):
-    """Whether all elements of an array are the same, to the sign of a zero."""
+    """Whether all elements of an array are identical, including the signs of zeros."""
     if not array.size:
         return False
     items = np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, -1)
@@ -150,7 +150,7 @@ def is_uniform(array):
 
 
 def chain_of(array):
-    """The steps from the memory of which an array is a view."""
+    """The steps of the view that an array is; () if it is none."""
     return array.chain if type(array) is ViewArray else ()
 
 
@@ -159,7 +159,7 @@ def describe(array):
 
 
 def holds(slot, t):
-    """Whether a slot was ever filled."""
+    """Whether a slot has been set."""
     try:
         slot.__get__(t)
     except AttributeError:

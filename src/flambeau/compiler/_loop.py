@@ -1,4 +1,4 @@
-"""Many steps in one dispatch: a program as the body of a loop on the device, over batches that are stacked."""
+"""Many steps in one dispatch: a program as the body of a loop on the device, over stacked batches."""
 
 import jax
 import jax.numpy as jnp
@@ -15,13 +15,13 @@ from ._segment import COMPILER_OPTIONS, cpu_of_jax, on_cpu
 
 
 class Loop:
-    """A program, run for many steps at once.
+    """A program that runs for many steps at once.
 
-    The tensors that it writes to go from each step to the next, and so do gradients, of which the last ones stay. What
-    it takes from outside besides, such as a learning rate, is the same at every step.
+    The tensors that it writes to are passed from each step to the next, and so are gradients, of which the last ones
+    stay. All other inputs, such as a learning rate, are the same in every step.
 
     Args:
-        program: one that ``suits``.
+        program: a program that ``suits`` accepts.
     """
 
     def __init__(self, program):
@@ -33,11 +33,11 @@ class Loop:
         self.fixed_inputs = [i for i in program.partition.inputs_of_whole if i not in varying]
         last = len(program.results) - len(program.new_grads)
         self.return_places, self.gradients = program.results[:last], program.results[last:]
-        self.executables = {}  # by count of steps
+        self.executables = {}  # by number of steps
 
     @staticmethod
     def suits(program):
-        """Whether a step leaves everything as the next one expects it, but for the tensors that it writes to."""
+        """Whether a step changes nothing but the tensors that it writes to, so that another one can follow."""
         places = [program.inputs[i].place for i in program.tensor_indices]
         had_grad = {x.nr for x in program.grads if x.is_there}
         return not (
@@ -53,12 +53,12 @@ class Loop:
         )
 
     def run(self, batches, count, arguments):
-        """What the function returns at all steps, stacked. `arguments` are those of the first one."""
+        """The stacked results of all steps. `arguments` are those of the first one."""
         program = self.program
         tensors, arrays, owners = program.gather(arguments)
         for i in self.batches:
             arrays[i] = batches[program.inputs[i].place.nr]._a
-        for i in program.partition.host_inputs:  # the device may read it later than it is written to
+        for i in program.partition.host_inputs:  # the device may read it after it was written to
             arrays[i] = None if arrays[i] is None else np.array(arrays[i])
         for i, compute in program.computations:
             if i not in self.draws:
@@ -78,7 +78,7 @@ class Loop:
         return self.state, self.fixed_inputs, [*self.draws, *self.batches]
 
     def draw(self):
-        """The random numbers of a step."""
+        """The random numbers of one step."""
         return [self.program.inputs[i].draw() for i in self.draws]
 
     def program_for(self, count, arrays):
@@ -95,7 +95,7 @@ class Loop:
         return self.executables[count]
 
     def trace(self, state, fixed, stacked):
-        """(state and gradients after the last step, the first conditions that fail, what all steps return)"""
+        """(state and gradients after the last step, the first failed conditions, stacked results)."""
         partition, (_, *others) = self.program.partition, self.groups
         jaxpr = partition.whole
 
@@ -115,7 +115,7 @@ class Loop:
         return state, gradients, first_failures(checks), returned
 
     def finish(self, results, tensors, owners):
-        """Stores what the steps have written, and returns the results."""
+        """Stores the final state, and returns the results."""
         program = self.program
         state, gradients, checks, returned = results
         devices = [*program.partition.layout.results[len(program.outputs):][:len(state)],
@@ -137,19 +137,19 @@ class Loop:
 
 
 def returns_arguments(tree):
-    """Whether a container among the arguments is in a result."""
+    """Whether the result contains a container from the arguments."""
     return type(tree) is ArgumentContainer or (type(tree) is Tree and any(map(returns_arguments, tree.children)))
 
 
 def stay_equal(program, members):
-    """Whether inputs that are equal are so after a step: all are written the same, or none is."""
+    """Whether inputs that are equal stay equal after a step: they are all written the same value, or not at all."""
     results = program.partition.whole.outvars[len(program.outputs):]
     written = {w.index: v for w, v in zip(program.writes, results)}
     return len({id(written.get(i)) for i in members}) == 1
 
 
 def first_failures(conditions):
-    """Of conditions at all steps, and values that are wrong where they do not hold, those of the first failure."""
+    """For conditions at all steps, and the values that violate them: those of the first failure."""
     if not conditions:
         return []
     holds, *wrong = conditions

@@ -1,4 +1,4 @@
-"""What programs tell PyTorch's compiler about functions. A program of ours is the whole function: nothing changes."""
+"""PyTorch's markers for functions to compile. Here a program is always the whole function, so they have no effect."""
 
 from .._modes import modes
 
@@ -9,28 +9,28 @@ __all__ = [
 
 
 def allow_in_graph(fn):
-    """Returns the function, or the list of them: what can be traced is."""
+    """Returns the function, or the list of them, unchanged."""
     return fn
 
 
 def assume_constant_result(fn):
-    """Returns the function; its result is watched all the same."""
+    """Returns the function unchanged; its result is watched nevertheless."""
     return fn
 
 
 def cudagraph_mark_step_begin():
-    """Accepted, without effect: there are no CUDA graphs."""
+    """Accepted for compatibility: there are no CUDA graphs."""
 
 
 def is_dynamo_compiling():
-    """Whether the code that asks is being traced to be compiled."""
+    """Whether the caller is being traced for compilation."""
     return modes.tracer.active
 
 
 def is_exporting():
-    """Whether the code that asks is being exported: never."""
+    """Always False."""
     return False
 
 
 def reset():
-    """Accepted, without effect: programs belong to the functions that were compiled."""
+    """Accepted for compatibility: programs belong to the compiled functions."""

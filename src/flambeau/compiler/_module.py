@@ -1,10 +1,10 @@
-"""Modules that run compiled."""
+"""Modules with compiled calls."""
 
 from ..nn.modules.module import Module
 
 
 class OptimizedModule(Module):
-    """A module whose calls are compiled; everything else is the module's own, ``_orig_mod``."""
+    """A module whose calls are compiled. Everything else is forwarded to the original module, ``_orig_mod``."""
 
     def __init__(self, module, call):
         super().__init__()
@@ -30,7 +30,7 @@ class OptimizedModule(Module):
         return len(self._orig_mod)
 
     def __bool__(self):
-        return True  # also around an empty container
+        return True  # ``or`` would skip an empty container
 
     def __dir__(self):
         return sorted({*super().__dir__(), *dir(self._orig_mod)})

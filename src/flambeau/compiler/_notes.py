@@ -1,8 +1,9 @@
-"""What a traced function has read and set: noted, to be compared later, restored after the trace, done again.
+"""What a traced function reads and sets: noted, to be compared before each run, restored after the trace, and set again
+by every run.
 
-What containers hold is noted when they are reached, and so is what functions close over. What is read from classes and
-Python modules is noted by the names in the code that has run. What can be neither watched nor relied on makes the
-program *volatile*: it serves one call only.
+Contents of containers and closures are noted when they are reached. Reads from classes and Python modules are noted by
+the names in the code that runs. A value that can neither be watched nor trusted makes the program *volatile*: it serves
+only one call.
 """
 
 import abc
@@ -37,7 +38,7 @@ from ._trust import (
 
 FEW = 64  # entries of a container up to which its floats may become inputs
 BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
-PARTS = {  # what holds nothing but other values -> those values
+PARTS = {  # types that only hold other values -> those values
     types.BuiltinFunctionType: lambda f: () if isinstance(f.__self__, types.ModuleType) else (f.__self__,),
     types.MethodWrapperType: lambda f: (f.__self__,),
     types.MappingProxyType: lambda proxy: gc.get_referents(proxy)[:1],
@@ -54,20 +55,20 @@ FUNCTION_PARTS = operator.attrgetter(
 
 
 class Observation:
-    """What was at a place when it was first read or set."""
+    """The value at a place when it was first read or set."""
 
     __slots__ = ("current", "is_read", "label", "place", "value")
 
     def __init__(self, place, value, label, is_read):
         self.place = place
         self.value = value
-        self.current = value  # or what stands for it while the trace runs
+        self.current = value  # or its proxy during tracing
         self.label = label
         self.is_read = is_read  # before it was set
 
     @property
     def is_input(self):
-        """Whether it is a float that may be another one each time."""
+        """Whether it is a float that has become an input."""
         return self.current is not self.value
 
 
@@ -76,28 +77,28 @@ class Notes:
 
     Args:
         call: all its arguments.
-        floats: exchanges floats for inputs of the program; None to have them as constants.
+        floats: replaces floats by proxies; with None they are constants.
     """
 
     def __init__(self, call, floats):
         self.floats = floats
         self.observations = {}  # by key of the place
         self.contents = {}  # id of a container -> (Contents, label)
-        self.tuples = {}  # id of a tuple -> the place where it was found; None if that is not the only one
+        self.tuples = {}  # id of a tuple -> its place; None if it has several
         self.tensors = {}  # id -> (tensor, requires_grad, its places: (place, label))
-        self.attributes = {}  # id -> (tensor, what the user has set on it)
+        self.attributes = {}  # id -> (tensor, the attributes set on it)
         self.objects = {}  # id -> object whose attributes were noted
-        self.created = {}  # id -> object that the function itself has created
-        self.functions = {}  # id -> (function, *FUNCTION_PARTS of it)
+        self.created = {}  # id -> object that the function has created
+        self.functions = {}  # id -> (function, *its FUNCTION_PARTS)
         self.known_codes = {}  # id -> code of a function that was reached
-        self.names = set()  # of attributes that some code reads
-        self.written_names = set()  # of attributes that some code sets
-        self.namespaces = {}  # id -> class of the user's or foreign module that some code reads from
-        self.patches = None  # on classes, while the trace runs
-        self.volatile = None  # why no program is valid for the next call
+        self.names = set()  # of attributes that the code reads
+        self.written_names = set()  # of attributes that the code sets
+        self.namespaces = {}  # id -> user class or foreign module that the code reads from
+        self.patches = None  # on classes, during tracing
+        self.volatile = None  # why the program is valid for this call only; otherwise None
         self.argument_containers = [Contents(c) for c in containers_of(*call)]
-        self.shared_arguments = {}  # those of them that are reached in another way too, by number
-        self.reached = {}  # id -> object of a class that is watched
+        self.shared_arguments = {}  # those of them that are also reachable otherwise, by number
+        self.reached = {}  # id -> object of a watched class
         self.created.update((id(c.container), c.container) for c in self.argument_containers)
 
     def restore(self):
@@ -122,7 +123,7 @@ class Notes:
         return places, refilled
 
     def stand_in(self, value):
-        """What stands for a container from outside, which is not to be copied; None for others."""
+        """What represents a container from outside in a tree of results; None for other values."""
         for nr, contents in enumerate(self.argument_containers):
             if contents.container is value:
                 return ArgumentContainer(nr)
@@ -137,12 +138,12 @@ class Notes:
         self.volatile = self.volatile or reason
 
     def note_read(self, place, value, label, may_vary=True):
-        """The program is valid only as long as there is `value` at a place, or, of a tensor, another one like it.
+        """Makes the program depend on `value` being at a place, or, for a tensor, a similar one.
 
         Args:
-            may_vary: whether the program may take a float at this place as an input.
+            may_vary: whether a float at this place may become an input.
         """
-        if place.key in self.observations or id(place.owner) in self.contents:  # a container is compared as a whole
+        if place.key in self.observations or id(place.owner) in self.contents:  # containers are compared as a whole
             return
         seen = self.observations[place.key] = Observation(place, value, label, True)
         if isinstance(value, Tensor):
@@ -155,7 +156,7 @@ class Notes:
                 place.put(seen.current)
 
     def note_write(self, place, label):
-        """What is at a place now is about to be changed."""
+        """The value at a place is about to be changed."""
         if place.key not in self.observations:
             self.observations[place.key] = Observation(place, place.value(), label, False)
 
@@ -164,7 +165,7 @@ class Notes:
             self.tensors[id(t)] = t, t._rg, []
             self.attributes[id(t)] = t, dict(vars(t))
             if vars(t) and not isinstance(place, Argument):
-                self.tensors[id(t)][2].append((None, label))  # not to be exchanged for another one
+                self.tensors[id(t)][2].append((None, label))  # it may not be replaced by another tensor
                 self.note_value(vars(t), label)
         places = self.tensors[id(t)][2]
         if not isinstance(place, Place) or all(place.key != getattr(other, "key", None) for other, _ in places):
@@ -175,10 +176,10 @@ class Notes:
         self.note_tensor(grad, Gradient(t), "a gradient")
 
     def note_value(self, value, label, place=None):
-        """Notes what a value holds; one of which that cannot be said makes the program volatile.
+        """Notes the contents of a value; the program becomes volatile if they cannot be inspected.
 
         Args:
-            place: where it was found, if there may be something else later.
+            place: where it was found, if there may be another value later.
         """
         kind = type(value)
         if issubclass(kind, (Tensor, TracedFloat)):
@@ -205,7 +206,7 @@ class Notes:
                 self.make_volatile(UNKNOWN.format(label=label, kind=kind.__qualname__))
 
     def can_watch(self, cls):
-        """Whether all that an object of a class holds is watched from now on."""
+        """Watches a class; returns whether the whole state of its objects is watched."""
         self.patches.add(cls)
         return has_visible_state(cls, self.patches.classes, self.patches.opaque)
 
@@ -246,15 +247,15 @@ class Notes:
             contents.exchange(lambda place, v: self.floats.stand_in(place, v, item_label(label, place)))
 
     def is_exchangeable(self, value):
-        """Whether a value is a tuple in whose place there may be another one."""
+        """Whether a value is a tuple that another one may replace."""
         return self.tuples.get(id(value)) is not None and is_plain_tuple(value) and not self.compares_identities
 
     def form_of(self, value, takes_floats):
-        """The form of a tuple in whose place there may be another one; None for other values."""
+        """The form of a tuple that another one may replace; None for other values."""
         return TupleForm(value, takes_floats, self.is_exchangeable) if self.is_exchangeable(value) else None
 
     def note_function(self, function):
-        """Notes what a function has closed over, what it takes where an argument is missing, and its attributes."""
+        """Notes the closure, the defaults and the attributes of a function."""
         if id(function) in self.functions:
             return
         self.functions[id(function)] = function, *FUNCTION_PARTS(function)
@@ -282,17 +283,17 @@ class Notes:
     # ---- classes and Python modules
 
     def users_classes(self):
-        """The classes of the user's by which something was found, or may have been missed."""
+        """User classes that attributes were looked up in, whether they were found there or not."""
         reached = [space for space in self.namespaces.values() if isinstance(space, type)]
         reached += map(type, self.objects.values())
         return [cls for cls in dict.fromkeys(base for cls in reached for base in cls.__mro__) if is_users(cls)]
 
     def asks_abstract_classes(self):
-        """Whether code may ask for what is registered with abstract classes."""
+        """Whether the code may call ``isinstance`` with an abstract class, whose registrations then matter."""
         return any(isinstance(space, abc.ABCMeta) for space in self.namespaces.values())
 
     def note_namespace(self, space, label):
-        """Notes what code has read, or may read from now on, from a class or a Python module."""
+        """Notes what code has read, or may read later, from a class or a Python module."""
         if id(space) in self.namespaces:
             return
         self.namespaces[id(space)] = space
@@ -308,7 +309,7 @@ class Notes:
             self.write_to(space, self.written_names)
 
     def note_names(self, names):
-        """Code reads, and sets, attributes of these names: of whatever it reaches."""
+        """Notes that code reads and sets attributes of these names, of any object that it reaches."""
         read, written = names.reads - self.names, names.writes - self.written_names
         self.names |= read
         self.written_names |= written
@@ -336,7 +337,7 @@ class Notes:
                 self.read_from_foreign(space, table, name)
 
     def read_from_foreign(self, module, table, name):
-        """A function of a foreign module is compared only; what its calls return is judged when it is called."""
+        """Notes a name of a foreign module. Functions are only compared; their calls are judged when they happen."""
         place, value = Item(table, name), table[name]
         is_internal = (is_ours(module.__name__) and not isinstance(value, types.ModuleType)
                        and type(value).__module__ != CONFIGURATION)
@@ -350,5 +351,5 @@ class Notes:
 
 
 def item_label(label, place):
-    """How to call what a container holds."""
+    """The label of an element of a container."""
     return f"{label}[{place.name!r}]" if isinstance(place, Place) and type(place.name) in (str, int) else label

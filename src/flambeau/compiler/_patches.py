@@ -1,4 +1,4 @@
-"""How the interpreter is watched: methods put on classes for a while, and the names in the code of functions."""
+"""How Python code is observed: methods put on classes during tracing, and the names in the code of functions."""
 
 import argparse
 import collections
@@ -14,13 +14,13 @@ from .._tensor import Tensor
 from ..nn.modules.module import Module
 from ._trust import is_foreign, is_ours, is_users
 
-# Packages of classes whose objects change.
+# Packages with classes whose objects are mutable.
 _OURS = ("flambeau.amp.", "flambeau.optim.", "flambeau.distributions.", "flambeau.utils.")
 _STDLIB = (argparse.Namespace, collections.ChainMap, collections.UserDict, collections.UserList)
 _UNWATCHED = (Module, Tensor, type, BaseException, enum.Enum, tuple, types.ModuleType)
 _HOOKS = ("__getattribute__", "__setattr__", "__delattr__")
 _ABSENT = object()
-_DYNAMIC = {"getattr", "hasattr", "setattr", "vars", "__dict__", "attrgetter"}  # they name attributes by strings
+_DYNAMIC = {"getattr", "hasattr", "setattr", "vars", "__dict__", "attrgetter"}  # they access attributes by strings
 
 
 def is_watched(cls):
@@ -29,16 +29,16 @@ def is_watched(cls):
 
 
 class Patches:
-    """Methods on classes by which `watch` hears of every attribute that is read and set, until they are removed.
+    """Methods on classes that report every attribute access to `watch`, until they are removed.
 
-    A class gets them when one of its objects is reached: of classes that inherit from each other the first, and those
-    that have such methods of their own.
+    A class is patched when one of its objects is reached: of its bases the topmost one, and those that override these
+    methods.
     """
 
     def __init__(self, watch):
         self.watch = watch
-        self.classes = set()  # those that have the methods
-        self.opaque = set()  # those of them with another way to their attributes
+        self.classes = set()  # the patched ones
+        self.opaque = set()  # those of them that override attribute access
         self.checked_classes = set()
         self.replacements = []
         self.modules = []
@@ -64,7 +64,7 @@ class Patches:
                 before = cls.__dict__.get(name, _ABSENT)
                 setattr(cls, name, method)
                 self.replacements.append((cls, name, before))
-        except (TypeError, AttributeError):  # a class that does not let itself be changed
+        except (TypeError, AttributeError):  # an immutable class
             return
         self.classes.add(cls)
         if is_opaque:
@@ -88,7 +88,7 @@ class Patches:
 
 
 def methods(cls, watch):
-    """The methods that a class gets."""
+    """The methods for a class."""
     get, set_, delete = cls.__getattribute__, cls.__setattr__, cls.__delattr__
 
     def __getattribute__(thing, name):
@@ -109,14 +109,14 @@ def methods(cls, watch):
         watch.on_write(thing, name)
         delete(thing, name)
 
-    if cls is logging.Logger:  # which reads and writes a lot that is nobody else's
+    if cls is logging.Logger:  # its own accesses do not matter
         return dict(__getattribute__=__getattribute__of_users)
     return dict(__getattribute__=__getattribute__, __setattr__=__setattr__, __delattr__=__delattr__)
 
 
 @contextlib.contextmanager
 def collecting_errors(errors, found):
-    """Appends the errors of these classes that come up."""
+    """Appends errors of these classes to `found` when they are created."""
     before = {cls: cls.__init__ for cls in errors}
 
     def init(original):
@@ -136,16 +136,16 @@ def collecting_errors(errors, found):
 
 
 def was_caught_by_user(error):
-    """Whether an error got as far as code of the user's own."""
+    """Whether an error has propagated to user code."""
     traceback = error.__traceback__
     return traceback is not None and not is_foreign(traceback.tb_frame.f_globals.get("__name__", ""))
 
 
 class NamesOf:
-    """The names in a function's code: global ones, those of attributes, and of Python modules that it imports.
+    """The names in a function's code: of global variables, attributes, and imported Python modules.
 
-    ``reads`` are the names of attributes, and whatever else the code names: new versions of Python have new
-    instructions that read attributes. ``inspections`` are the objects that it asks for all that they have, as paths.
+    ``reads`` has the names of attributes and all others in the code, since new versions of Python may read attributes
+    by new instructions. ``inspections`` are the paths of objects whose ``__dict__`` or ``vars()`` the code takes.
     """
 
     def __init__(self, code):
@@ -166,15 +166,15 @@ class NamesOf:
 
 
 def compares_objects(code):
-    """Whether a code says ``x is y`` where neither is a constant."""
+    """Whether the code contains ``x is y`` where neither is a constant."""
     instructions = [*dis.get_instructions(code)]
     return any(i.opname == "IS_OP" and before.opname != "LOAD_CONST" for before, i in itertools.pairwise(instructions))
 
 
 def paths_inspected(code):
-    """Of what a code takes ``x.__dict__``, ``vars(x)``, or one of the methods that are replaced, not to call it.
+    """The paths of the objects of which code takes ``x.__dict__``, ``vars(x)`` or a patched method without calling it.
 
-    Of ``self.config.__dict__`` that is ``("self", "config")``; None where it is reached in another way.
+    For ``self.config.__dict__`` that is ``("self", "config")``; None for an object reached otherwise.
     """
     found = {None} if "__dict__" in code.co_consts else set()
     instructions = [i for i in dis.get_instructions(code) if i.opname not in ("PUSH_NULL", "PRECALL")]
@@ -192,7 +192,7 @@ def paths_inspected(code):
 
 
 def path_loaded(instructions):
-    """The names by which the last of these instructions load an object; None if they do not."""
+    """The path by which the last of these instructions load an object; None if it is not a plain path."""
     names = []
     for i in reversed(instructions):
         names.append(i.argval[-1] if type(i.argval) is tuple else i.argval)
@@ -204,7 +204,7 @@ def path_loaded(instructions):
 
 
 def may_be_class(path, frame):
-    """Whether what a frame reaches by a path is a class, or may be one once it runs."""
+    """Whether the object at a path of a frame is a class, or may be one when the code reads it."""
     if path is None:
         return True
     value = next((table[path[0]] for table in (frame.f_locals, frame.f_globals) if path[0] in table), None)

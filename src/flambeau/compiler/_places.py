@@ -1,13 +1,13 @@
-"""Where a program finds what it depends on: tensors, each time it runs, and other values that it was compiled for."""
+"""Places: where a program finds the tensors and other values that it depends on."""
 
 MISSING = object()
 
 
 class Argument:
-    """Among the tensors in the arguments."""
+    """A tensor among the arguments."""
 
     __slots__ = ("nr",)
-    varies = True  # whether there may be another tensor each time, of which the guards do not know
+    varies = True  # whether each call may have another tensor here, unseen by the guards
 
     def __init__(self, nr):
         self.nr = nr
@@ -17,7 +17,7 @@ class Argument:
 
 
 class Gradient:
-    """At another tensor, as its gradient; ``of`` is the place of that tensor."""
+    """The gradient of another tensor; ``of`` is the place of that tensor."""
 
     __slots__ = ("of",)
     varies = True
@@ -30,7 +30,7 @@ class Gradient:
 
 
 class Fixed:
-    """The same tensor each time."""
+    """Always the same tensor."""
 
     __slots__ = ("tensor",)
     varies = False
@@ -43,26 +43,26 @@ class Fixed:
 
 
 class PlaceList:
-    """Places by number, looked up all at once.
+    """Numbered places, which are looked up together.
 
-    Those outside of the arguments are looked up again only after something has changed: the guards know when.
+    Places outside the arguments are only looked up again after a guard has failed.
     """
 
     def __init__(self):
         self.places = []
         self.numbers = {}  # id of a place -> its number
-        self.cached = None  # what was found: None at the places that are looked up each time
+        self.cached = None  # the tensors found; None at places that are always looked up
         self.stamp = None
 
     def number(self, place):
-        """The number of a place, which is added if it is new."""
+        """The number of a place, which is appended if it is new."""
         nr = self.numbers.setdefault(id(place), len(self.places))
         if nr == len(self.places):
             self.places.append(place)
         return nr
 
     def find(self, arguments, stamp):
-        """The tensors at all places; `stamp` is the same object for as long as the guards find nothing changed."""
+        """The tensors at all places; as long as `stamp` is the same object, the guards have found no change."""
         if self.stamp is not stamp or stamp is None:
             self.varying = [nr for nr, p in enumerate(self.places) if p.varies]
             found = [p.find(arguments) for p in self.places]
@@ -77,11 +77,12 @@ class PlaceList:
 
 
 class Place:
-    """Outside of the arguments. ``read(name, default)`` and ``put(value)`` work on the `name` of an `owner`."""
+    """A place outside the arguments: the `name` of an `owner`, accessed by ``read(name, default)`` and ``put(value)``.
+    """
 
     __slots__ = ("name", "owner", "read")
     varies = False
-    table = None  # the class of the tables that hold it under its name, by which guards read many places at once
+    table = None  # the dict with its value under its name, if any: guards read many of these at once
 
     def __init__(self, owner, name):
         self.owner = owner
@@ -100,7 +101,7 @@ class Place:
 
 
 class Item(Place):
-    """In a dict: the attributes of an object, the parameters of a module, global names."""
+    """An item of a dict: an attribute of an object, a parameter of a module, a global variable."""
 
     __slots__ = ()
 
@@ -119,7 +120,7 @@ class Item(Place):
 
 
 class Element(Place):
-    """In a list or a tuple."""
+    """An element of a list or tuple."""
 
     __slots__ = ()
 
@@ -131,7 +132,7 @@ class Element(Place):
 
 
 class Part(Place):
-    """In the tuple at another place, the owner: there may be another tuple each time."""
+    """An element of the tuple at another place, the owner; each call may have another tuple there."""
 
     __slots__ = ()
     varies = True
@@ -149,7 +150,7 @@ class Part(Place):
 
 
 class ClassItem(Place):
-    """At a class."""
+    """An attribute of a class."""
 
     __slots__ = ()
 
@@ -168,7 +169,7 @@ class ClassItem(Place):
 
 
 class Slot(Place):
-    """In one of the ``__slots__`` of an object; `name` is the class's member for it."""
+    """One of the ``__slots__`` of an object; `name` is the member descriptor."""
 
     __slots__ = ()
 
@@ -183,7 +184,7 @@ class Slot(Place):
 
 
 class ClosureCell(Place):
-    """In the cell of a closure."""
+    """A closure cell."""
 
     __slots__ = ()
 
@@ -198,7 +199,7 @@ class ClosureCell(Place):
 
 
 def read_or(read, error, default):
-    """What `read` returns, or the default where it says with `error` that there is nothing."""
+    """The result of `read`, or the default if it raises `error`."""
     try:
         return read()
     except error:

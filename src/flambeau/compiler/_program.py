@@ -1,4 +1,4 @@
-"""Programs: a function as it was traced once, compiled, and run in its place."""
+"""Programs: compiled traces, which run in place of a function."""
 
 from __future__ import annotations
 
@@ -55,11 +55,12 @@ WHOLE_VIEW: tuple = ((alias, {}, None),)  # the chain of a view of all elements
 
 
 class Program:
-    """What a recording says, done again and again. See _records.py for what it is made of."""
+    """A compiled recording. See _records.py for its parts."""
 
     @classmethod
     def of(cls, *call):
-        """The program of a call, with floats from outside as inputs; as constants, where the function minds those."""
+        """The program of a call. Floats from outside are inputs, unless tracing with proxies fails: then they are
+        constants."""
         recording = Recording(*call, takes_floats=True)
         try:
             recording.run()
@@ -78,20 +79,20 @@ class Program:
     def __init__(self, recording):
         trace = recording.trace
         self.name = trace.name
-        self.error = recording.own_error  # of a volatile function, to be raised after the program has run
+        self.error = recording.own_error  # of a volatile function: raised after the program has run
         self.guards = Guards(trace.watch)
         self.partition = recording.partition
         find = self.guards.find
         self.inputs = self.input_records(trace.inputs)
         self.grad_inputs = [x.index for x in recording.grad_inputs]
-        self.sources = recording.sources  # of each of their gradients: the numbers of those of the results
+        self.sources = recording.sources  # for each gradient, the numbers of the results that it depends on
         self.writes = [Write(x.index, x.rebound) for x in recording.write_targets]
         self.tensor_inputs = TensorInputs([x for x in self.inputs if x.kind is TENSOR],
                                           [self.inputs[w.index] for w in self.writes if not w.rebind])
         self.places = PlaceList()
         number_of = self.places.number
         self.tensor_indices = [i for i, x in enumerate(self.inputs) if x.kind is TENSOR]
-        numbers = {i: number_of(self.inputs[i].place) for i in self.tensor_indices}  # they are the first ones
+        numbers = {i: number_of(self.inputs[i].place) for i in self.tensor_indices}  # inputs get the first numbers
         self.spread = picker([numbers.get(i, -1) for i in range(len(self.inputs))])
         self.computations = [(i, x.compute if x.kind is FLOAT else x.draw) for i, x in enumerate(self.inputs)
                          if x.kind in (FLOAT, DRAW)]
@@ -144,7 +145,7 @@ class Program:
 
     @functools.cached_property
     def loop(self):
-        """The program as the body of a loop; None where it cannot be one."""
+        """The program as the body of a loop; None if it cannot be one."""
         return Loop(self) if Loop.suits(self) else None
 
     def input_records(self, inputs):
@@ -177,7 +178,7 @@ class Program:
     # ---- whether it can be run
 
     def mismatch(self, arguments, containers):
-        """What keeps the program from being run with these arguments, in words; None if nothing does."""
+        """Why the program cannot run with these arguments; None if it can."""
         reason = self.guards.mismatch(arguments, containers)
         if reason is not None:
             return reason
@@ -203,24 +204,24 @@ class Program:
         return None
 
     def find(self, arguments):
-        """The tensors at all places by number, those of the inputs first."""
+        """The tensors at all places, those of the inputs first."""
         return self.places.find(arguments, self.guards.fast)
 
     # ---- running
 
     def run(self, arguments, containers):
-        """The result of the function for these arguments, with everything it changes changed."""
+        """Runs the program: returns the function's result, and makes all its changes."""
         found = self.gather(arguments)
         for i, compute in self.computations:
             found[1][i] = compute()
         for x in self.float_outputs:
             x.value = x.compute()
         self.partition.compile_forward()
-        with uninterrupted():  # halfway it has taken the memory of what it did not replace yet
+        with uninterrupted():  # while running, memory of the inputs may be reused already
             return self.run_on(*found, arguments, containers)
 
     def run_on(self, tensors, arrays, owners, arguments, containers):
-        """Runs the program on what ``gather`` has found."""
+        """Runs the program on the result of ``gather``."""
         blank = []
         if self.device is not CPU:
             self.enter_device(tensors, arrays, self.partition.donated)
@@ -245,7 +246,7 @@ class Program:
         return self.finish(self.pick_results(outputs), owners, containers)
 
     def gather(self, arguments):
-        """(the tensors of all inputs, their arrays, None for other inputs; the tensors that get a new gradient)"""
+        """(the tensors of all inputs; their arrays, None for other inputs; the tensors that get new gradients)."""
         found = self.find(arguments)
         own = found[:len(self.tensor_indices)]
         arrays = read_slot(slot_a, own)
@@ -254,28 +255,28 @@ class Program:
         return self.spread(own), self.spread(arrays), self.pick_owners(found)
 
     def enter_device(self, tensors, arrays, donated):
-        """Makes the arrays of tensors such as a device takes them; it may use the memory of those donated."""
+        """Converts the arrays of tensors for the device; the memory of the `donated` ones may be reused."""
         self.check_writable(tensors)
         self.tensor_inputs.release()
         XLA.claim(arrays, donated, tensors)
 
     def clear_grads(self, owners):
-        """Takes the gradients from tensors that get new ones, so that there is memory for these.
+        """Clears the gradients of tensors that get new ones, which frees memory for these.
 
-        Returns what is left of gradients that nobody else holds, for ``create``.
+        Returns tensor objects of unreferenced old gradients, which ``create`` reuses.
         """
         before = read_slot(slot_grad, owners)
         set_slot(slot_grad, owners, [None] * len(owners))
         return reclaim(before, self.device, XLA) if self.creates_plain else []
 
     def check(self, conditions):
-        """Raises the error of the first condition that does not hold."""
+        """Raises the error of the first failed condition."""
         if conditions and not conditions[0].all():
             first = int(conditions[0].argmin())
             raise self.checks[first][0](conditions[1 + first].item())
 
     def defer_checks(self, results, devices, checks):
-        """The results on the device, as arrays that raise the error of a check, once it is known to have failed."""
+        """The results on the device as lazy arrays, which raise the error of a check if it turns out to have failed."""
         places = [i for i in range(len(results)) if devices[i] is not CPU]
         lazy = XLA.defer_checks([results[i] for i in places], checks, self.checks, self.device)
         for i, array in zip(places, lazy, strict=True):
@@ -283,9 +284,9 @@ class Program:
         return results
 
     def verify_written(self, on_cpu):
-        """Raises errors of checks that are known to have failed, once what was donated is replaced.
+        """After a run has stored its results: raises the errors of checks that are known to have failed.
 
-        An array that a run has stored on the CPU cannot report one later, so they are waited for then.
+        Results on the CPU cannot raise errors later, so with them it waits for all checks.
         """
         if on_cpu:
             XLA.verify()
@@ -293,14 +294,14 @@ class Program:
             XLA.verify_early()
 
     def defer_gradients(self, gradients):
-        """Gradients of results that a check may turn out to have failed for; those on the CPU wait for it."""
+        """``defer_checks`` for gradients; those on the CPU wait for all checks."""
         devices = self.partition.layout.gradients
         if CPU in devices:
             XLA.verify()
         return self.defer_checks(gradients, devices, [])
 
     def inputs_of_backward(self, arrays):
-        """The inputs that backward takes; of those on the CPU that this run writes to, copies."""
+        """The inputs for backward; those on the CPU that this run writes to are copied."""
         backward_inputs = self.partition.backward_inputs
         if not backward_inputs:
             return []
@@ -308,7 +309,7 @@ class Program:
         return [arrays[i].copy() if i in written else arrays[i] for i in backward_inputs]
 
     def check_writable(self, tensors):
-        """Raises unless the memory of all tensors that the program fills may be written to."""
+        """Raises unless the memory of all tensors that the program fills is writable."""
         check_all_writable(self.pick_filled_inputs(tensors))
         for nr in self.device_fills:
             check_writable(tensors[self.writes[nr].index])
@@ -327,14 +328,14 @@ class Program:
         self.tensor_inputs.note_exchanged()
 
     def create(self, arrays, blank):
-        """The tensors of the outputs; where they can be, they are `blank` ones."""
+        """The tensors of the outputs; `blank` tensor objects are reused."""
         if self.creates_plain:
             return wrap_all(arrays, self.device, XLA, blank)
         return [create(x, array if x.device is not CPU else self.own(array))
                 for x, array in zip(self.outputs, arrays, strict=True)]
 
     def own(self, array):
-        """A result on the CPU with memory of its own: what the host computes beside a device may be shared."""
+        """A result on the CPU in memory of its own: host segments may return one array several times."""
         return array if self.device is CPU else np.array(array)
 
     def take(self, x, arguments, outputs):
@@ -344,7 +345,7 @@ class Program:
         return view_of(base.detach() if x.detached else base, x.steps(outputs))
 
     def record(self, outputs, tensors, saved):
-        """Puts the outputs in the graph."""
+        """Connects the outputs to the graph."""
         for nr in self.requires_grad:
             outputs[nr]._rg = True
         if not self.differentiable:
@@ -379,7 +380,7 @@ class Program:
 
 
 class CompiledFunctionBackward(tape.Node):
-    """The one node of a compiled function in the graph."""
+    """The only node of a compiled function in the graph."""
 
     def _pull(self, grads, graph):
         if self.saved_arrays is None:
@@ -411,7 +412,7 @@ class CompiledFunctionBackward(tape.Node):
 
 
 def view_of(base, chain):
-    """The view of a tensor that steps of a trace have taken; see ``replay``."""
+    """The view of a tensor with the given steps; see ``replay``."""
     if not chain or chain[-1][0] is not as_strided:
         return replay(base, chain)
     *before, (_, places, _) = chain
@@ -428,11 +429,11 @@ def create(x, array):
 
 
 def take_over(array, new):
-    """What a write does on a device: there is a new array."""
+    """The new array, as the result of a write on a device."""
     return new
 
 
 def with_strides(array, strides):
-    """A copy of the array in memory in the order that strides say."""
+    """A copy of the array whose memory order follows the strides."""
     order = sorted(range(array.ndim), key=lambda axis: -strides[axis])
     return np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))

@@ -1,4 +1,4 @@
-"""Trees of tuples, lists, dicts and dataclasses: flattened to their tensors, and built again around others."""
+"""Trees of tuples, lists, dicts and dataclasses: flattened to their tensors, and rebuilt around others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._trust import advances
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))  # values that are compared by value
 TENSOR = "tensor"
-FACTORY = object()  # stands for the name of a defaultdict's factory
+FACTORY = object()  # the key of a defaultdict's factory
 LARGE = 1 << 16  # bytes up to which NumPy arrays are compared by their elements
 
 
@@ -28,7 +28,7 @@ class Tree(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A number, a string or the like; 1, 1.0 and True are different ones, and so are 0.0 and -0.0."""
+    """A number, a string or the like; 1, 1.0 and True are distinct, and so are 0.0 and -0.0."""
 
     kind: type
     value: Any
@@ -41,7 +41,7 @@ class Constant(NamedTuple):
 
 
 class Identity:
-    """Any other object: equal only to itself."""
+    """Any other object, compared by identity."""
 
     __slots__ = ("value",)
 
@@ -56,7 +56,7 @@ class Identity:
 
 
 class ArrayValue:
-    """A NumPy array, by its elements."""
+    """A NumPy array, compared by its elements."""
 
     __slots__ = ("key", "value")
 
@@ -73,7 +73,7 @@ class ArrayValue:
 
 
 class CopyOf:
-    """A container that is built again by copying this one: equal to others of its class."""
+    """A container that is rebuilt by copying this one; equal to others of its class."""
 
     __slots__ = ("value",)
 
@@ -89,13 +89,13 @@ class CopyOf:
 
 
 class ArgumentContainer(NamedTuple):
-    """A container among the arguments, by its number."""
+    """A container among the arguments, by number."""
 
     nr: int
 
 
 class Unequal:
-    """What is different each time, or too large to be compared: equal to nothing."""
+    """A value that is never equal: an iterator, or an array too large to compare."""
 
     __slots__ = ("value",)
 
@@ -104,7 +104,7 @@ class Unequal:
 
 
 def is_same_value(a, b):
-    """Whether two values are plain ones between which nothing can tell."""
+    """Whether two values are indistinguishable plain values."""
     kind = type(a)
     return a is b or (kind is type(b) and kind in PLAIN and a == b
                       and (not has_signed_zero(kind, a) or repr(a) == repr(b)))
@@ -116,9 +116,9 @@ def has_signed_zero(kind, value):
 
 
 def flatten(value, tensors, stand_in=lambda value: None):
-    """The tree of `value` without its tensors, which are appended to `tensors`. It can be compared and hashed.
+    """A hashable tree of `value`, without its tensors, which are appended to `tensors`.
 
-    ``stand_in(value)`` may return what stands for a value in the tree.
+    ``stand_in(value)`` may return another representation of a value in the tree.
     """
     kind = type(value)
     if isinstance(value, Tensor):
@@ -171,7 +171,7 @@ def unflatten_keys(keys, tensors, containers, shared):
 
 
 def opaque_leaves(tree):
-    """The values in a tree that are neither tensors nor taken apart."""
+    """The values in a tree that are neither tensors nor containers."""
     if type(tree) is Tree:
         parts = tree.children if type(tree.keys) is tuple else (tree.keys, *tree.children)
         return [value for part in parts for value in opaque_leaves(part)]
@@ -179,12 +179,12 @@ def opaque_leaves(tree):
 
 
 def vars_of(container):
-    """The attributes of a container of the user's own class."""
+    """The attributes of a container, if its class is a user's."""
     return getattr(container, "__dict__", {})
 
 
 def fields_of(value):
-    """The attributes of a dataclass's object: the fields, and what else was set."""
+    """The attributes of a dataclass instance: its fields, and others that were set."""
     names = {f.name: None for f in dataclasses.fields(value)} | dict.fromkeys(getattr(value, "__dict__", ()))
     return {name: getattr(value, name) for name in names if hasattr(value, name)}
 
@@ -227,7 +227,7 @@ def build(tree, tensors, containers, shared):
 
 
 def rebuild(value, names, children):
-    """A container like `value` with other contents (under the name None) and attributes."""
+    """A copy of the container `value` with other contents (under the name None) and attributes."""
     new = copy.copy(value)
     for name, child in zip(names, children, strict=True):
         if name is None and isinstance(value, tuple | frozenset):
@@ -241,12 +241,12 @@ def rebuild(value, names, children):
 
 
 def containers_of(args, kwargs):
-    """The containers among the arguments of a call that can be changed."""
+    """The mutable containers among the arguments of a call."""
     return containers_in((args, *kwargs.values()), [])
 
 
 def containers_in(value, found):
-    """Appends the containers in `value` that can be changed, in the order in which they are met."""
+    """Appends the mutable containers in `value`, in depth-first order."""
     if isinstance(value, Tensor) or type(value) in PLAIN:
         return found
     if isinstance(value, dict):

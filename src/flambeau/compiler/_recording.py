@@ -1,4 +1,4 @@
-"""Recording a function: one trace of it, and what becomes of its results, writes and gradients."""
+"""Recording: one trace of a function, and its results, writes and gradients."""
 
 import collections
 import contextlib
@@ -48,14 +48,14 @@ MUTABLE = (list, dict, set, collections.deque, np.ndarray)
 class Recording:
     """One trace of a function.
 
-    ``results`` are the tensors that leave the function, in order: those that it returns, those that it sets outside,
-    and gradients. Of these the program computes the ``outputs``; ``aliases`` are the others: tensors from outside, and
-    views of those and of outputs.
+    ``results`` are the tensors that leave the function, in order: those it returns, those it sets outside, and
+    gradients. ``outputs`` are those the program computes; ``aliases`` are the others: tensors from outside, and views
+    of these or of outputs.
 
     Args:
-        function: to be traced.
-        name: of the function, for messages.
-        args, kwargs: what it is called with.
+        function: the function to trace.
+        name: its name in messages.
+        args, kwargs: its arguments.
         tensors: the tensors among these.
         takes_floats: whether floats from outside may become inputs.
     """
@@ -70,7 +70,7 @@ class Recording:
         self.own_error = None  # the error that the function itself has raised
 
     def run(self):
-        """Traces the function, and cuts it into segments."""
+        """Traces the function, and partitions the trace into segments."""
         try:
             jaxpr = self.trace_function(self.body)
         except BaseException as error:
@@ -82,7 +82,7 @@ class Recording:
         self.partition = Partition(jaxpr, self.layout())
 
     def trace_function(self, body):
-        """The trace of the function, whose results `body` returns."""
+        """The trace of the function; `body` returns its results."""
         with on_cpu(), self.trace.running():
             self.trace.watch.note_value(self.function, self.trace.name)
             return jax.make_jaxpr(body)()
@@ -92,14 +92,14 @@ class Recording:
         try:
             result = self.function(*self.args, **self.kwargs)
         except BaseException as error:
-            if is_interrupt(error):  # by the user, who does not want it to run again
+            if is_interrupt(error):  # the user has stopped it, so it must not run again
                 raise
             self.own_error = error
             self.trace.watch.note_draws()
             if self.trace.watch.volatile is None or not self.is_own_error(error) or self.trace.watch.error is not None:
                 raise
-            result = None  # the program does what was done until then, which cannot be done again; the error follows
-        if self.trace.watch.error is not None:  # which the function has caught
+            result = None  # the program repeats the side effects before the error, and raises it afterwards
+        if self.trace.watch.error is not None:  # the function has caught it
             raise self.trace.watch.error
         arrays = without_profile(self.results_of)(result)
         with self.nothing_changes():
@@ -108,13 +108,13 @@ class Recording:
         return arrays
 
     def is_own_error(self, error):
-        """Whether an error is the function's own, which it raises eagerly as well."""
+        """Whether the function itself raised the error, as it would eagerly."""
         trace = self.trace
         return (error is self.own_error and not trace.is_refusal(error) and trace.caught_refusal() is None
                 and not is_missing_from_tracer(error))
 
     def results_of(self, result):
-        """All that a program computes but for gradients."""
+        """All that a program computes, except gradients."""
         self.collect(result)
         arrays = [value_of(t._a) for t in [*self.outputs, *[x.tensor for x in self.write_targets]]]
         self.trace.check_draws()
@@ -122,13 +122,13 @@ class Recording:
         return arrays + self.conditions()
 
     def conditions(self):
-        """Whether each condition on elements holds, as one array, and the values that are wrong if they do not."""
+        """Whether each condition on elements holds, as one array, followed by the values that violate them."""
         if not self.checks:
             return []
         return [jax.numpy.stack([holds for holds, *_ in self.checks]), *[wrong for _, wrong, _ in self.checks]]
 
     def layout(self):
-        """Where the program is to run, and where its inputs and results are."""
+        """The device of the program, and those of its inputs and results."""
         trace = self.trace
         conditions = len(self.checks) + 1 if self.checks else 0
         results = [*self.output_devices, *[x.device for x in self.write_targets], *[trace.device] * conditions]
@@ -139,7 +139,7 @@ class Recording:
         return Layout(trace.device, inputs, results, gradients, donatable)
 
     def collect(self, result):
-        """Collects the results, and what the function has set, accumulated and written outside."""
+        """Collects the results, and all changes that the function has made outside."""
         trace = self.trace
         self.tree = self.flatten(result)
         places, refilled = trace.watch.changes()
@@ -202,11 +202,11 @@ class Recording:
         return Tree(CopyOf(value), tuple(attributes), tuple([self.flatten(v) for v in attributes.values()]))
 
     def is_inside(self, t):
-        """Whether the program computes a tensor: it is neither one from outside nor a view of one."""
+        """Whether the program computes a tensor: it is neither from outside nor a view of such a tensor."""
         return id(t) in self.trace.inside and self.view_of_outside(t) is None
 
     def view_of_outside(self, t):
-        """(the tensor from outside of which `t` is a view, the steps of the view); None if there is none."""
+        """(the tensor from outside that `t` is a view of, the steps of the view); None if there is none."""
         memory = memory_of(t)
         for lifted in self.trace.lifted.values() if memory is not None else ():
             if lifted.storage.memory is memory:
@@ -214,7 +214,7 @@ class Recording:
         return None
 
     def find_views(self):
-        """Of outputs that share memory the program computes the base; the others are views of it again."""
+        """Finds outputs that share memory: the program computes their base, and the others become aliases."""
         families = {}
         for t in self.outputs:
             base, chain = self.base_of(t)
@@ -226,14 +226,14 @@ class Recording:
                 self.outputs = [*dict.fromkeys([t for t in self.outputs if id(t) not in views] + [base])]
 
     def computed_index(self, entry):
-        """What stands in the key of a view for an index that is being traced: it becomes an output."""
+        """Makes a traced index in the key of a view an output, and returns a reference to it."""
         if not is_index_array(entry):
             return entry
         self.outputs.append(wrap(entry, self.trace.device, XLA))
         return ComputedIndex(len(self.outputs) - 1)
 
     def base_of(self, t):
-        """(the tensor over the whole memory of `t`, the steps of the view that `t` is)"""
+        """(the tensor with the whole memory of `t`, the steps from it to `t`)."""
         if t._view is not None:
             return t._view.base, t._view.chain
         memory = memory_of(t)
@@ -261,7 +261,7 @@ class Recording:
             raise EagerOnly(CHANGED_IN_BACKWARD.format(what=changed[0]), has_begun=False)
 
     def trace_gradients(self):
-        """Traces the gradients of all tensors from outside, from placeholders for those of the outputs."""
+        """Traces the gradients of all tensors from outside, given placeholders for those of the outputs."""
         trace, self.grad_inputs, self.sources = self.trace, [], []
         self.differentiable = [t for t in self.outputs if t._node is not None]
         roots = [(t._node, t._nr, trace.placeholder(None, t._a.shape, t._a.dtype)) for t in self.differentiable]
@@ -272,7 +272,7 @@ class Recording:
         if retained and any([targets_behind(node, retained) for node, *_ in roots]):
             raise EagerOnly(RETAINED, has_begun=False)
         for x in lifted:
-            x.tensor._hooks = None  # they run outside, when the gradient arrives there
+            x.tensor._hooks = None  # hooks run outside, when the gradient arrives
         targets = {x.node or x.tensor: x.index for x in lifted}
         reached = [targets_behind(node, targets) for node, *_ in roots]
         try:
@@ -288,7 +288,7 @@ class Recording:
 
 
 def targets_behind(node, targets):
-    """The values in `targets`, a dict by nodes and leaves, of those that gradients reach from a node."""
+    """The values of those `targets` (a dict by nodes and leaves) that are reachable from a node."""
     found, seen, open_nodes = set(), {node}, [node]
     while open_nodes:
         for edge in open_nodes.pop()._edges:
@@ -303,10 +303,10 @@ def targets_behind(node, targets):
 
 
 def memory_of(t):
-    """What holds the elements that a traced tensor may share with others; None for a constant."""
+    """The Memory of a traced tensor, which others may share; None for a constant."""
     return getattr(getattr(t, "_storage", None), "memory", None)
 
 
 def can_be_replayed(t):
-    """Whether a view can be taken again from its base, with the same place in the graph."""
+    """Whether a view can be recreated from its base, with the same place in the graph."""
     return t._hooks is None and (not t._rg or (t._view is not None and t._view.origin in (None, "multi")))

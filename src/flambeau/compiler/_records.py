@@ -1,4 +1,4 @@
-"""What a program is made of: its inputs, its outputs, what it writes and what it does besides, one record each."""
+"""The parts of a program, one record each: inputs, outputs, writes and other effects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TENSOR, DRAW, FLOAT, GRADIENT = "tensor", "draw", "float", "gradient"
 
 @dataclasses.dataclass(slots=True)
 class TensorInput:
-    """A tensor from outside, found at a place before each run; ``signature`` is what the program was compiled for."""
+    """A tensor from outside, found at a place before each run; the program was compiled for its ``signature``."""
 
     place: Any
     signature: tuple
@@ -42,7 +42,7 @@ class FloatInput:
 
 @dataclasses.dataclass(slots=True)
 class GradientInput:
-    """The gradient of the output number ``nr`` among those that can be differentiated. Only backward takes it."""
+    """The gradient of differentiable output number ``nr``. Only backward has such inputs."""
 
     nr: int
 
@@ -51,7 +51,7 @@ class GradientInput:
 
 @dataclasses.dataclass(slots=True)
 class Output:
-    """A tensor that the program creates. ``strides`` is None where it is contiguous."""
+    """A tensor that the program creates. ``strides`` is None if it is contiguous."""
 
     cls: type
     requires_grad: bool
@@ -63,7 +63,7 @@ class Output:
 
 @dataclasses.dataclass(slots=True)
 class Write:
-    """New elements for the tensor of the input ``index``: in its memory, or, if ``rebind``, in new memory."""
+    """New elements for the tensor of input ``index``: in its memory, or, if ``rebind``, in new memory."""
 
     index: int
     rebind: bool
@@ -71,11 +71,11 @@ class Write:
 
 @dataclasses.dataclass(slots=True)
 class Alias:
-    """A result that is not created: the tensor at ``place`` or the output number ``nr`` itself, or a view of it."""
+    """A result that is not created: the tensor at ``place``, or output number ``nr``, or a view of it."""
 
     place: Any
     nr: int | None
-    chain: tuple | None  # the steps of the view; None where it is the tensor itself
+    chain: tuple | None  # the steps of the view; None for the tensor itself
     detached: bool
 
     def base(self, arguments, outputs) -> Tensor:
@@ -89,7 +89,7 @@ class Alias:
 
 @dataclasses.dataclass(slots=True)
 class ComputedIndex:
-    """An index in the key of a view that the program computes: its output number ``nr``."""
+    """An index in the key of a view that the program computes, as output number ``nr``."""
 
     nr: int
 
@@ -99,7 +99,8 @@ class ComputedIndex:
 
 @dataclasses.dataclass(slots=True)
 class Assignment:
-    """A value for a place: an attribute, a global name, a closure. ``tree`` may be MISSING: it is deleted."""
+    """A value to set at a place: an attribute, a global variable, a closure cell. If ``tree`` is MISSING, it is
+    deleted."""
 
     place: Any
     tree: Any
@@ -107,7 +108,7 @@ class Assignment:
 
 @dataclasses.dataclass(slots=True)
 class Refill:
-    """New contents of a container: of one from outside, or of the one with this number among the arguments."""
+    """New contents for a container from outside, or for the container with this number among the arguments."""
 
     container: Any
     keys: tuple  # or their tree
@@ -116,7 +117,7 @@ class Refill:
 
 @dataclasses.dataclass(slots=True)
 class GradAssignment:
-    """A new gradient for the tensor at the place number ``nr``, or None for it."""
+    """A new gradient, or None, for the tensor at place number ``nr``."""
 
     nr: int
     is_tensor: bool
@@ -124,7 +125,7 @@ class GradAssignment:
 
 @dataclasses.dataclass(slots=True)
 class GradState:
-    """Whether the tensor at the place number ``nr`` had a gradient when the program was compiled."""
+    """Whether the tensor at place number ``nr`` had a gradient at compilation."""
 
     nr: int
     is_there: bool
@@ -132,7 +133,7 @@ class GradState:
 
 @dataclasses.dataclass(slots=True)
 class HookState:
-    """The hooks that the tensor at the place number ``nr`` had when the program was compiled."""
+    """The hooks of the tensor at place number ``nr`` at compilation."""
 
     nr: int
     hooks: tuple

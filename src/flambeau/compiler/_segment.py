@@ -1,4 +1,4 @@
-"""A trace's equations, cut into segments, each compiled by XLA: forward and backward, and what the host computes."""
+"""Segments of a trace: forward and backward, compiled by XLA, and what the host computes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .._pick import picker
 from ._host import HostProgram
 from ._lifted import XLA, program_input
 
-COMPILER_OPTIONS: dict[str, bool | int] = {}  # XLA's, where its defaults are not wanted
-SMALL = 4  # elements up to which inputs travel together
+COMPILER_OPTIONS: dict[str, bool | int] = {}  # options of XLA
+SMALL = 4  # inputs with up to this many elements are packed
 
 
 class on_cpu:
-    """jax as traces need it here: on the CPU, with 64 bits."""
+    """A context for tracing: jax on the CPU, with 64 bits."""
 
     def __enter__(self):
         self.contexts = jax.enable_x64(True), jax.default_device(cpu_of_jax())
@@ -37,11 +37,11 @@ def cpu_of_jax():
 
 
 class Segment:
-    """Equations of a trace that run as one XLA program on a device.
+    """Equations of a trace that run as one XLA program.
 
     Args:
         closed: the trace.
-        equations: those of it to run.
+        equations: the equations to run.
         variables, results: inputs and outputs of the program.
         device: where it runs.
         packable: the inputs that the host has in any case; small ones of one kind travel as one array.
@@ -51,7 +51,7 @@ class Segment:
 
     def __init__(self, closed, equations, variables, results, device, packable=(), donated=None, kept=()):
         self.donated = donated or {}
-        first = [results[i] for i in self.donated.values()]  # as jax pairs inputs and results of one kind: in order
+        first = [results[i] for i in self.donated.values()]  # jax pairs inputs and results of one kind in order
         unique = {id(v): v for v in [*first, *results]}
         number = {key: nr for nr, key in enumerate(unique)}
         places = [number[id(v)] for v in results]
@@ -77,7 +77,7 @@ class Segment:
         return found if self.places is None else self.in_order(found)
 
     def compile(self):
-        """Compiles the program, unless that was done."""
+        """Compiles the program on first use."""
         if self.executable is None:
             self.executable = self.compiled()
 
@@ -89,43 +89,44 @@ class Segment:
         donated = tuple([place[i] for i in self.donated])
         device = cpu_of_jax() if self.device is CPU else XLA.jax_device(self.device)
         sharding = jax.sharding.SingleDeviceSharding(device)
-        with on_cpu(), jax.default_device(device), XLA.lowering():  # kernels are made for the default one
+        with on_cpu(), jax.default_device(device), XLA.lowering():  # the default device determines the kernels
             structs = [jax.ShapeDtypeStruct(*form, sharding=sharding) for form in forms]
             return XLA.compile_program(self.run, structs, donated, COMPILER_OPTIONS, self.parts)
 
     def parts(self):
-        """The key of the program."""
+        """The parts of the program's key."""
         return self.jaxpr, self.consts, self.packs, self.others
 
     def run(self, *arguments):
-        """The equations, of traced arguments."""
+        """Evaluates the equations on traced arguments."""
         arrays = dict(zip(self.others, arguments[len(self.packs):], strict=True))
         for (*_, places), vector in zip(self.packs, arguments):
             arrays.update({i: v.astype(self.jaxpr.invars[i].aval.dtype) for i, v in zip(places, vector)})
         return jax.core.eval_jaxpr(self.jaxpr, self.consts, *[arrays[i] for i in range(len(arrays))])
 
     def run_on_host(self, arrays):
-        """The results, computed."""
-        return jax.block_until_ready(self(arrays))  # what the program reads must not change before it is done
+        """The computed results."""
+        return jax.block_until_ready(self(arrays))  # the inputs must not change before it is done
 
     def compute(self, arrays):
-        """The results as NumPy arrays with memory of their own."""
+        """The results as NumPy arrays in memory of their own."""
         return self.own_memory(self.run_on_host(arrays))
 
     def own_memory(self, results):
-        """The results, from the first on, as NumPy arrays with memory of their own."""
+        """The first results as NumPy arrays in memory of their own."""
         found, arrays = [], {}
         for r, memory in zip(results, self.memory, strict=False):
             if memory is not None:
                 found.append(over(r, *memory))
                 arrays[id(r)] = found[-1]
-            else:  # one that is there already, as a result or as an input
+            else:  # the same array as another result or an input
                 found.append(np.array(arrays.get(id(r), r)))
         return found
 
 
 def packs_of(variables, packable):
-    """(dtype, shape, places) of the inputs that travel together: floats as float64, which has all their values."""
+    """(dtype, shape, indices) of inputs that are passed as one array. Floats are converted to float64, which is exact.
+    """
     found = {}
     for place, v in enumerate(variables):
         if v in packable and v.aval.size <= SMALL:
@@ -136,20 +137,20 @@ def packs_of(variables, packable):
 
 
 def memory_of(aval):
-    """(shape, dtype, C type) of the memory of an array; None if it has none."""
+    """(shape, dtype, C type) of the memory of an array; None if it is empty."""
     size = math.prod(aval.shape) * aval.dtype.itemsize
     return (aval.shape, np.dtype(aval.dtype), ctypes.c_char * size) if size else None
 
 
 def over(array, shape, dtype, kind):
-    """A NumPy array over the memory of a jax array that nobody else holds, so that it may be written to."""
+    """A writable NumPy array over the memory of an otherwise unreferenced jax array."""
     memory = kind.from_address(array.unsafe_buffer_pointer())
     memory.owner = array
     return np.ndarray(shape, dtype, memory)
 
 
 def places_with_memory(results, variables):
-    """The places of results whose memory is not that of an input, of a constant or of a result before them."""
+    """The indices of results with memory of their own: no inputs, constants, or repeated results."""
     places, seen = set(), set(variables)
     for i, v in enumerate(results):
         if not isinstance(v, Literal) and v not in seen:
@@ -159,20 +160,20 @@ def places_with_memory(results, variables):
 
 
 def used_by(equations, results):
-    """The variables that equations and results refer to, in order."""
+    """The variables that equations and results use, in order."""
     found = dict.fromkeys(v for e in equations for v in e.invars if not isinstance(v, Literal))
     found.update(dict.fromkeys(v for v in results if not isinstance(v, Literal)))
     return found
 
 
 def inputs_used(inputs, equations, results):
-    """Those of the inputs that equations and results refer to."""
+    """The inputs that equations and results use."""
     used = used_by(equations, results)
     return [v for v in inputs if v in used]
 
 
 def equations_for(equations, results):
-    """The equations on which the results depend."""
+    """The equations that the results depend on."""
     wanted, found = {v for v in results if not isinstance(v, Literal)}, []
     for equation in reversed(equations):
         if not wanted.isdisjoint(equation.outvars):
@@ -182,9 +183,9 @@ def equations_for(equations, results):
 
 
 def merge_numbers(equations):
-    """(the equations, {variable: the one that stands for it}) without those on numbers that compute the same again.
+    """(equations, {variable: replacement}) without repeated computations on numbers.
 
-    The steps of optimizers have many of them. What has dimensions is left to XLA.
+    The steps of optimizers have many of these. Arrays with dimensions are left to XLA.
     """
     kept, known, same = [], {}, {}
     for e in equations:
@@ -202,18 +203,18 @@ def merge_numbers(equations):
 
 
 class Partition:
-    """The segments of a trace: its forward, its backward, and what the host computes beside a device.
+    """The segments of a trace: its forward, its backward, and what the host computes.
 
-    To the forward belongs what its results need, to the backward all the rest: what is cheap to have and only gradients
-    need is not carried over. The forward also returns *residuals* for the backward, which takes them before its own
-    inputs. ``backward_inputs`` are indices of inputs of the program.
+    The forward contains what its results need, the backward everything else; cheap values that only gradients need are
+    recomputed there. The forward also returns *residuals*, which the backward takes before its own inputs.
+    ``backward_inputs`` are indices of inputs of the program.
 
-    A program on a device may also have tensors on the CPU: counts of steps, say. Those of its results that depend on
-    nothing else are computed on the host, so that nobody waits for the device.
+    A program on a device may also have tensors on the CPU, such as step counts. Results that depend only on those are
+    computed on the host, without waiting for the device.
 
     Args:
         closed: the trace.
-        layout: which of its inputs and results are where; see ``Layout``.
+        layout: the devices of inputs and results; see ``Layout``.
     """
 
     def __init__(self, closed, layout):
@@ -226,7 +227,7 @@ class Partition:
         self.consts = closed.consts
         needed = equations_for(equations, results)
         variables = inputs_used(inputs, needed, results)
-        self.whole = jaxpr.replace(eqns=needed, invars=variables, outvars=results)  # all but the gradients
+        self.whole = jaxpr.replace(eqns=needed, invars=variables, outvars=results)  # without gradients
         self.inputs_of_whole = [inputs[v] for v in variables]
         self.host_inputs = {index for index, device in enumerate(layout.inputs) if device is CPU}
         on_host = {v for v, index in inputs.items() if index in self.host_inputs}
@@ -265,11 +266,11 @@ class Partition:
             self.host = (HostProgram(equations, variables, hosted) if suits
                          else Segment(closed, equations, variables, hosted, CPU, on_host))
             place = {i: nr for nr, i in enumerate([*self.on_device, *self.on_host])}
-            self.in_order = picker([place[i] for i in range(count)])  # of results on the device and on the host
+            self.in_order = picker([place[i] for i in range(count)])  # of results on the device, then on the host
         self.segments_of_forward = [x for x in (self.forward, self.host) if type(x) is Segment]
 
     def results_on_host(self, equations, results, on_host):
-        """The places of results on the CPU, in a program on a device, that need nothing of what is there."""
+        """The indices of results on the CPU that do not depend on anything on the device."""
         if self.layout.device is CPU:
             return []
         known = set(on_host)
@@ -280,12 +281,12 @@ class Partition:
                 if device is CPU and (isinstance(v, Literal) or v in known)]
 
     def compile_forward(self):
-        """Compiles all that ``run_forward`` runs, unless that was done."""
+        """Compiles all segments that ``run_forward`` runs."""
         for segment in self.segments_of_forward:
             segment.compile()
 
     def run_forward(self, arrays):
-        """(results, residuals) for the arrays of all inputs"""
+        """(results, residuals) for the arrays of all inputs."""
         found = self.run(self.forward, self.pick_inputs(arrays), self.host_places)
         count = len(self.on_device)
         if self.layout.device is CPU:
@@ -299,7 +300,7 @@ class Partition:
         return results, residuals
 
     def run_backward(self, residuals, arrays):
-        """The gradients for the residuals of a forward and the arrays of ``backward_inputs``."""
+        """The gradients, given the residuals and the arrays of ``backward_inputs``."""
         host_places = [len(residuals) + place for place in self.places_on_host(self.backward_inputs)]
         found = self.run(self.backward, [*residuals, *arrays], host_places)
         if self.layout.device is CPU:
@@ -307,22 +308,22 @@ class Partition:
         return [np.array(g) if device is CPU else g for g, device in zip(found, self.layout.gradients, strict=True)]
 
     def places_on_host(self, indices):
-        """The places, among inputs with these indices, of those that are on the CPU."""
+        """The positions, among these inputs, of those on the CPU."""
         return [place for place, i in enumerate(indices) if i in self.host_inputs]
 
     def run(self, segment, arrays, host_places):
         if self.layout.device is CPU:
             return segment.run_on_host(arrays)
         for place in host_places:
-            if np.ndim(arrays[place]):  # the device may read it later than it is written to
+            if np.ndim(arrays[place]):  # the device may read it after it was written to
                 arrays[place] = np.array(arrays[place])
         return segment(arrays)
 
 
 class Layout(NamedTuple):
-    """Where a program runs, and the devices of its inputs, of the results of its forward and of its gradients.
+    """The device of a program, and those of its inputs, of its forward results and of its gradients.
 
-    ``donatable`` are {index of an input whose memory it may use: index of the result that replaces it}.
+    ``donatable`` is {index of an input whose memory may be reused: index of the result that replaces it}.
     """
 
     device: Any

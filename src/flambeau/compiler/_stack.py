@@ -1,4 +1,4 @@
-"""Steps of a loop, called one by one: the arguments of each, and all their results as one."""
+"""The steps of a loop, called one by one: slicing the arguments, and stacking the results."""
 
 from ..functions.join import stack
 from ._pytree import flatten, unflatten
@@ -8,7 +8,7 @@ OTHER_RESULTS = "loop() stacks the results of {name}, which must be alike at eve
 
 
 def split(nest, tensors):
-    """(args, kwargs) of each step: the tensors have a first dimension that counts them."""
+    """(args, kwargs) of each step: slices of the tensors along the first dimension."""
     sizes = {t.shape[0] if t.dim() else 0 for t in tensors}
     if len(sizes) != 1 or sizes == {0}:
         raise ValueError(NO_STEPS.format(sizes=[list(t.shape) for t in tensors]))
@@ -16,7 +16,7 @@ def split(nest, tensors):
 
 
 def stack_results(name, results):
-    """The results of all steps as one: their tensors stacked, and without history."""
+    """The stacked results of all steps, without history."""
     trees, tensors = [], []
     for result in results:
         found = []

@@ -1,4 +1,4 @@
-"""What a program does, and takes back where elements say that it must not be done: a step of an optimizer, say."""
+"""Conditional effects: what a program does and then undoes under a condition, such as an optimizer step."""
 
 from .._modes import no_grad
 from .._tensor import wrap
@@ -16,7 +16,8 @@ MORE_THAN_TENSORS = (
 
 @no_grad()
 def do_unless(trace, condition, function):
-    """What ``function()`` returns; all that it has written to tensors is as it was where the condition holds."""
+    """Runs ``function()`` and returns its result; if the condition holds, tensors that it has written to are unchanged.
+    """
     before, others_before = arrays_of(trace), other_changes(trace)
     result = function()
     others = other_changes(trace)
@@ -34,14 +35,14 @@ def do_unless(trace, condition, function):
 
 
 def arrays_of(trace):
-    """(tensor, its array) of all tensors that are known to a trace, by their ids."""
+    """{id: (tensor, its array)} of all tensors that a trace knows."""
     found = {key: (x.tensor, value_of(x.current)) for key, x in trace.lifted.items()}
     created = [(key, reference()) for key, reference in list(trace.inside.items())]
     return found | {key: (t, value_of(slot_a.__get__(t))) for key, t in created if t is not None}
 
 
 def other_changes(trace):
-    """(label, identities of what is there) of places, containers, gradients and generators that changed, by keys."""
+    """{key: (label, identities of the values)} of places, containers, gradients and generators that changed."""
     places, containers = trace.watch.changes()
     found = {place.key: (f"the attribute or name {place.name!r}", id(value)) for place, value in places}
     found |= {id(container): (f"a {type(now.container).__name__}", *map(id, (*now.keys, *now.values)))

@@ -1,12 +1,11 @@
-"""Tracing: what a function touches outside of itself becomes an input of a program, what it changes an output.
+"""Tracing: what a function reads from outside becomes an input of a program, what it changes an output.
 
-While a trace runs, the slots of Tensor that hold its elements and its gradient are watched. The first read of a tensor
-from outside lifts it: from there on it holds a placeholder of the program, until the trace ends and everything is put
-back. Nobody lists the state of a model, and nothing of it is taken for a constant.
+During tracing, the slots of Tensor with its elements and gradient are watched. The first read of a tensor from outside
+*lifts* it: it holds a placeholder of the program until the trace ends and everything is restored. No list of the
+model's state is needed, and no state is treated as constant.
 
-Tensors that are created inside of a trace hold traced arrays, or NumPy arrays where nothing they come from was traced.
-Those are constants of the program, and may decide what it does. They are read-only: a write makes traced arrays of
-them.
+Tensors created during tracing hold traced arrays, or NumPy arrays if they do not depend on anything traced. The latter
+are constants, whose elements may be read. They are read-only: a write converts them to traced arrays.
 """
 
 import contextlib
@@ -80,7 +79,7 @@ TRACED_ERRORS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConve
                  jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError,
                  jax.errors.NonConcreteBooleanIndexError)
 
-ARITHMETIC_SETTINGS = ("add_scaled", "sub_scaled", "addcmul", "addcdiv")  # ops that multiply by their setting
+ARITHMETIC_SETTINGS = ("add_scaled", "sub_scaled", "addcmul", "addcdiv")  # ops that only multiply by their setting
 
 SHARED_WITH_NUMPY = (
     "it writes to a tensor that shares its memory with a NumPy array or another object. Write to that itself, or to a "
@@ -93,10 +92,10 @@ MODES = ("mode of recording (no_grad, enable_grad)", "default dtype", "default d
 
 
 class Trace(Tracer):
-    """One run of a function with placeholders for what comes from outside.
+    """One run of a function with placeholders for values from outside.
 
     Args:
-        name: of the function, for messages.
+        name: the function's name in messages.
         arguments: the tensors among its arguments.
         call: all its arguments.
         takes_floats: whether floats from outside may become inputs.
@@ -109,28 +108,28 @@ class Trace(Tracer):
         self.thread = threading.get_ident()
         self.inputs = []  # by index: Lifted, RandomDraw, or the shape and dtype of an output's gradient
         self.lifted = {}  # id -> Lifted
-        self.inside = {}  # id -> weak reference to a tensor that was created inside
-        self.draws = []  # in order: (result, what ``drawn`` has of it)
-        self.replay = None  # an iterator over some of them, while a computation is done again
+        self.inside = {}  # id -> weak reference to a tensor created during tracing
+        self.draws = []  # in order: (result, its entry in draws_by_array)
+        self.replay = None  # an iterator over some of them, during recomputation
         self.draws_by_array = {}  # id of an array -> (RandomDraw, its placeholder)
-        self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
-        self.requirements = []  # (what must hold, the value that is wrong if it does not, the error for it)
-        self.equal = {}  # a number -> (its placeholder, inputs that must be equal for it to stand for all of them)
-        self.from_start = []  # those of which elements are named by their offset in memory
-        self.lines = []  # (file, line) where each of these was asked for
-        self.device = CPU  # on which the program runs
+        self.grads = {}  # id -> [tensor from outside, its gradient before, its gradient now]
+        self.requirements = []  # (condition, the value that violates it, its error)
+        self.equal = {}  # number -> (its placeholder, the inputs that must equal it)
+        self.from_start = []  # tensors whose elements are accessed by offset in memory
+        self.lines = []  # (file, line) of each requirement
+        self.device = CPU  # of the program
         self.floats = Floats(self.float_placeholder) if takes_floats else None
         self.watch = Watch(arguments, call, self.floats)
-        self.differentiates = False  # whether the function itself runs a backward
+        self.differentiates = False  # whether the function runs a backward
         self.hooks = {}  # id of a tensor from outside -> HooksSnapshot
         self.suspects = []  # errors of jax
-        self.refusal = None  # the error that a need for elements has raised
+        self.refusal = None  # the error raised when elements were needed
         self.modes = modes_now()
         self.is_paused = False
 
     @contextlib.contextmanager
     def running(self):
-        """The trace is on: slots are watched. Afterwards all is as it was."""
+        """A context in which the trace is active; everything is restored afterwards."""
         with _one_at_a_time:
             modes.tracer, in_use.traced = self, True
             for name, watched in WATCHED.items():
@@ -147,8 +146,7 @@ class Trace(Tracer):
                 self.restore()
 
     def release(self):
-        """Lets go of tensors from outside, and of their arrays: a program takes the memory of what nobody else holds.
-        """
+        """Drops references to tensors from outside and their arrays, so that the program can reuse memory."""
         for lifted in self.lifted.values():
             lifted.array = None
         self.grads.clear()
@@ -174,7 +172,7 @@ class Trace(Tracer):
 
     @contextlib.contextmanager
     def pause(self):
-        """Things are seen as they are outside."""
+        """A context in which tensors read as they are outside."""
         before, self.is_paused = self.is_paused, True
         try:
             yield
@@ -187,7 +185,7 @@ class Trace(Tracer):
     # ---- inputs
 
     def placeholder(self, what, shape, dtype, is_number=False):
-        """A new input of the program; a number has no dtype of its own where it meets arrays."""
+        """A new input of the program; numbers are weakly typed."""
         self.inputs.append(what)
         return program_input.bind(index=len(self.inputs) - 1, shape=tuple(shape), dtype=np.dtype(dtype),
                                   weak_type=is_number)
@@ -202,7 +200,7 @@ class Trace(Tracer):
         return without_profile(self.call_shared)(call, function, args, settings)
 
     def call_shared(self, call, function, args, settings):
-        """A computation, which is one equation if the program runs on a device that could record it."""
+        """Runs a computation; on a device that records calls it becomes one equation."""
         if self.device is not CPU:
             found = XLA.call_shared(function, args, settings, self.device, self.require)
             if found is not NotImplemented:
@@ -210,7 +208,7 @@ class Trace(Tracer):
         return call(function, args, settings)
 
     def settings_of(self, op, settings):
-        """The settings of a call: floats from outside are constants in them, unless the op only multiplies by them."""
+        """The settings of a call: floats from outside become constants, unless the op only multiplies by them."""
         if op.name in ARITHMETIC_SETTINGS:
             return settings
         return {name: float(value) if type(value) is TracedFloat else value for name, value in settings.items()}
@@ -231,14 +229,14 @@ class Trace(Tracer):
         return lifted.tracer
 
     def enter_device(self, device):
-        """The program runs on the one device that it has tensors on; there may be others on the CPU."""
+        """Sets the device of the program: the only one of its tensors besides the CPU."""
         if self.device is CPU:
             self.device = device
         elif device is not CPU and device is not self.device:
             raise self.refuse(RuntimeError(TWO_DEVICES.format(name=self.name, first=self.device, other=device)))
 
     def draw(self, kernel, generator, args, kwargs):
-        """What a kernel draws, for a constant array that stands for the numbers of every run."""
+        """The result of a random kernel: a constant array that represents the numbers of every run."""
         args = constants(args)
         if self.replay is not None:
             return self.draw_again(args)
@@ -255,12 +253,12 @@ class Trace(Tracer):
         return result
 
     def draw_again(self, args):
-        """What was drawn at this place before, in the memory that is to be filled now."""
+        """The numbers drawn by this call before, in the memory that is to be filled now."""
         result, found = next(self.replay)
         if found[0].fills:
             result = args[0]
             self.draws_by_array[id(result)] = found
-            self.draws.append((result, found))  # keeps it alive, and with it its id
+            self.draws.append((result, found))  # keeps the array, and so its id, alive
         return result
 
     def mark_draws(self):
@@ -275,15 +273,15 @@ class Trace(Tracer):
             self.replay = before
 
     def begin_recomputation(self, t):
-        """A leaf like `t`, which XLA does not take for it, nor has before the gradients that need the computation."""
+        """A leaf like `t` that XLA cannot merge with it or compute before the gradients that need it."""
         grads = modes.running.grads if modes.running is not None else None
         grads = [g._a if isinstance(g, Tensor) else g for g in (grads if isinstance(grads, list) else [grads])]
         array, *_ = jax.lax.optimization_barrier([value_of(t._a), *[value_of(g) for g in grads if is_traced(g)]])
         return wrap(XLA.with_layout(array, t.stride()), t.device).requires_grad_(t.requires_grad)
 
     def common_number(self, t):
-        """The number that stands for the elements of all tensors on the CPU, from outside, that have this one."""
-        _ = t._a  # lifted now
+        """A number that represents the elements of all tensors on the CPU, from outside, with the same value."""
+        _ = t._a  # lifts it
         lifted = self.lifted.get(id(t))
         if lifted is None or lifted.device is not CPU or lifted.current is not lifted.tracer or lifted.array.ndim:
             return None
@@ -295,7 +293,7 @@ class Trace(Tracer):
         return number
 
     def rehearse(self, generator, draw):
-        """What ``draw()`` returns, with the generator as it was."""
+        """The result of ``draw()``, with the state of the generator restored."""
         modes.tracer = NO_TRACER
         try:
             mark = generator._get_state_bytes()
@@ -306,7 +304,7 @@ class Trace(Tracer):
         return result
 
     def draw_key(self, draw, generator):
-        """Words that ``draw(generator)`` draws, as an input of the program, from which it draws numbers itself."""
+        """The words that ``draw(generator)`` draws, as an input of the program: the key of its own random numbers."""
         if self.replay is not None:
             return next(self.replay)[0]
         words = self.rehearse(generator, lambda: draw(generator))
@@ -315,10 +313,10 @@ class Trace(Tracer):
         return found
 
     def on_device(self, array):
-        """A constant, or an array that is drawn, on the device."""
+        """A constant, or the placeholder of drawn numbers, on the device."""
         found = self.draws_by_array.get(id(array))
         if found is None:
-            if is_uniform(array):  # no need to have it in the program
+            if is_uniform(array):  # as an equation instead of a constant of its size
                 return jax.numpy.full(array.shape, array.flat[0])
             return jax.numpy.asarray(array)
         drawn, traced = found
@@ -326,7 +324,7 @@ class Trace(Tracer):
         return traced
 
     def require(self, holds, wrong, error):
-        """The program raises ``error(wrong)`` unless it finds `holds` to be true."""
+        """Makes the program raise ``error(wrong)`` unless `holds` is true."""
         self.requirements.append((holds, wrong, error))
         self.lines.append(XLA.users_line())
 
@@ -339,21 +337,21 @@ class Trace(Tracer):
                 self.from_start.append(lifted)
 
     def refuse(self, error):
-        """Notes an error that must not be caught: what comes after it is not what the function does."""
+        """Notes an error that must not be caught: the trace would not follow what the function does next."""
         self.refusal = error
         return error
 
     def postpone(self, error):
-        if self.watch.volatile is None:  # otherwise it may have done what must not be done again
+        if self.watch.volatile is None:  # otherwise it may have had side effects
             error = self.watch.error = NotYet()
         return self.refuse(error)
 
     def do_unless(self, condition, function):
-        """What a function returns that a program runs, and takes back where it finds that the condition holds."""
+        """Runs a function, whose effects the program undoes if the condition holds."""
         return do_unless(self, condition, function)
 
     def is_refusal(self, error):
-        """Whether an error says that the function cannot be compiled at all."""
+        """Whether an error says that the function cannot be compiled."""
         return error is self.refusal or isinstance(error, TRACED_ERRORS)
 
     def caught_refusal(self):
@@ -369,7 +367,7 @@ class Trace(Tracer):
         inside[key] = weakref.ref(t, lambda _: inside.pop(key, None))
 
     def constant(self, t, array):
-        """What a tensor created inside reads as: an array that is drawn, or the constant itself."""
+        """The array of a tensor created during tracing: a placeholder of drawn numbers, or the constant itself."""
         found = self.draws_by_array.get(id(array))
         if found is None:
             return array
@@ -379,14 +377,14 @@ class Trace(Tracer):
         return slot_a.__get__(t)
 
     def make_traced(self, t, traced, array):
-        """Gives a tensor a traced array with the layout of the one it had."""
+        """Gives a tensor a traced array with the layout of its previous one."""
         traced = XLA.with_layout(traced, NUMPY.strides_of(array))
         t._storage = DeviceStorage(traced, XLA, CPU)
         slot_a.__set__(t, traced)
 
     def prepare_write(self, t):
-        """Makes traced arrays of a constant, and of all that shares its memory, so that it can be written to."""
-        if engine_of(t._a) is not NUMPY:  # now that a tensor from outside was lifted
+        """Before a write to a constant, converts it and all tensors that share its memory to traced arrays."""
+        if engine_of(t._a) is not NUMPY:  # a tensor from outside was lifted
             return
         base = t if t._view is None else t._view.base
         if id(base) not in self.inside:
@@ -410,7 +408,7 @@ class Trace(Tracer):
             self.join(member, own, base, before)
 
     def join(self, member, array, base, before):
-        """Makes `member`, whose array lay in the same memory as the one of `base`, a view of it again."""
+        """Makes `member`, whose array shared memory with that of `base`, a view of `base` again."""
         strides, offset = NUMPY.strides_of(array), before.offset(array)
         if member._view is not None:
             chain = member._view.chain
@@ -426,7 +424,7 @@ class Trace(Tracer):
     # ---- the end
 
     def check(self):
-        """Raises where what the function did to the outside cannot be done by a program."""
+        """Raises if a program cannot make the changes that the function has made outside."""
         if (error := self.caught_refusal()) is not None:
             raise error
         for mode, before, now in zip(MODES, self.modes, modes_now(), strict=True):
@@ -465,7 +463,7 @@ class Trace(Tracer):
             raise RuntimeError(CHANGED_MEMORY.format(name=self.name, tensor=lifted))
 
     def check_draws(self):
-        """Raises if numbers were drawn and used in a way that cannot be traced."""
+        """Raises if drawn numbers were used in a way that cannot be traced."""
         for drawn, _ in self.draws_by_array.values():
             if not drawn.is_used:
                 raise RuntimeError(UNUSED_DRAW.format(name=self.name, kernel=drawn.kernel.__name__))

@@ -1,9 +1,9 @@
-"""What a program may rely on without looking again.
+"""Which values and calls a program may rely on.
 
-A program is valid as long as all that the function read is as it was. A value is a *constant*, which cannot change, or
-*watched*: its parts are compared before each run. Whatever is neither may hold state that nobody sees, and a function
-that reaches it has no program that is valid for the next call. The same goes for calls: functions of the modules below
-return what follows from their arguments; others may return something else each time.
+A program is valid while everything that the function read is unchanged. A value is *constant*, or it is *watched*: its
+parts are compared before each run. Anything else may have hidden state, so a function that reaches it has no program
+that is valid for the next call. The same holds for calls: the results of the functions below depend on their arguments
+only, those of others may change.
 """
 
 import collections
@@ -54,7 +54,7 @@ CONSTANTS = (
     type(inspect.FullArgSpec.args),  # the field of a named tuple
 )
 CONSTANT_PACKAGES = {"typing", "types", "fractions", "jaxlib", "jax", "__future__"}  # of the classes of other constants
-CONFIGURATION = "jax._src.config"  # the module of jax's settings, of whose changes nobody hears
+CONFIGURATION = "jax._src.config"  # the module of jax's settings, whose changes are not observable
 RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
 UNSEEN_NAMES = {"__getattribute__", "__subclasses__", "_version"}  # attributes whose values nobody hears of
 PLACE_NAMES = {"_is_view", "output_nr", "storage_offset"}  # of tensors, in memory and in the graph
@@ -82,27 +82,27 @@ LARGE_ARRAY = (
 
 
 def is_foreign(module):
-    """Whether a module, given by its name, is no place of users' code."""
+    """Whether a module, given by name, does not contain user code."""
     return type(module) is not str or module.partition(".")[0] in FOREIGN
 
 
 def is_constructor_of_namedtuple(module, code):
-    """Whether code is what ``namedtuple`` makes, in a module of its own: it does nothing but create a tuple."""
+    """Whether code is that of a class made by ``namedtuple``: it only creates a tuple."""
     return module.startswith("namedtuple_") and code.co_filename.startswith("<string>")
 
 
 def is_users(cls):
-    """Whether a class is one of the user's own; those that ``types.new_class`` makes say that they belong to it."""
+    """Whether a class is defined by the user. (Classes from ``types.new_class`` claim to be defined in ``types``.)"""
     return not is_foreign(cls.__module__) or (cls.__module__ == "types" and vars(types).get(cls.__name__) is not cls)
 
 
 def is_ours(module):
-    """Whether a module, given by its name, belongs to this package or to what it runs on."""
+    """Whether a module, given by name, belongs to this package or its dependencies."""
     return type(module) is str and module.partition(".")[0] in OURS
 
 
 def is_pure(module, name):
-    """Whether what a function of a foreign module returns follows from its arguments."""
+    """Whether the result of a function of a foreign module depends on its arguments only."""
     if type(module) is not str:
         return False
     package = module.partition(".")[0]
@@ -116,13 +116,13 @@ def is_pure(module, name):
 
 
 def is_constant(value):
-    """Whether a value cannot change; classes count, what is read from them is noted by name."""
+    """Whether a value is immutable; classes count, since reads from them are noted by name."""
     kind = type(value)
     if kind is object or (issubclass(kind, CONSTANTS) and not is_users(kind)):
         return True
     if issubclass(kind, type):
         return (is_users(value) or is_pure(value.__module__, value.__name__) or issubclass(value, BaseException)
-                or inspect.isabstract(value))  # which has no objects, and serves to ask for those of other classes
+                or inspect.isabstract(value))  # it has no instances, and only serves checks
     if issubclass(kind, io.IOBase):
         return value in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
     if kind.__name__ == "_ArrayFunctionDispatcher":
@@ -132,18 +132,18 @@ def is_constant(value):
 
 
 def advances(value):
-    """Whether a value is an iterator of Python's own, or draws random numbers: it is another one after each use."""
+    """Whether a value is a builtin iterator or a source of random numbers, which changes with each use."""
     kind = type(value)
     return issubclass(kind, RANDOM) or (hasattr(kind, "__next__") and not kind.__dictoffset__)
 
 
 def has_visible_state(cls, watched, opaque):
-    """Whether all that an object of a class holds is in attributes that are watched, or in a container.
+    """Whether the whole state of an instance is in watched attributes or in a container.
 
     Args:
         cls: the class.
-        watched: the classes that have watching methods.
-        opaque: those that have another way to their attributes.
+        watched: the patched classes.
+        opaque: classes that override attribute access.
     """
     bases = cls.__mro__
     return any(base in watched for base in bases) and opaque.isdisjoint(bases) and all(

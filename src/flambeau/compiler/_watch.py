@@ -1,11 +1,10 @@
-"""How a trace hears of what a function reads and sets besides tensors.
+"""How a trace observes what a function reads and sets besides tensors.
 
-Attributes of modules, of optimizers and of the user's own objects are watched where they are read and set: by methods
-put on their classes for as long as the trace runs. Global names, closures, and what is read from classes are noted when
-a function that names them is called.
+Attribute accesses of modules, optimizers and user objects are reported by methods that are put on their classes during
+tracing. Global variables, closures, and reads from classes are noted when a function is called whose code names them.
 
-What was read decides later whether the program is still valid (see _guards.py). What was changed is restored after the
-trace, and changed again by every run of the program.
+Before each run, what was read is compared (see _guards.py). What was changed is restored after the trace, and changed
+again by every run of the program.
 """
 
 import builtins
@@ -59,27 +58,27 @@ class Watch(Notes):
     Args:
         arguments: the tensors among the arguments of the function.
         call: all its arguments.
-        floats: exchanges floats for inputs of the program; None to have them as constants.
+        floats: replaces floats by proxies; with None they are constants.
     """
 
     def __init__(self, arguments, call, floats):
         super().__init__(call, floats)
         self.reads = set()  # (id, name) of attributes that were read
-        self.codes = {}  # by identity of a code of the user's that ran, and of its globals: NamesOf
-        self.modules = set()  # the names of the modules of such codes
-        self.ignored_codes = {}  # id -> code of a function of others that does nothing that must be noted
-        self.import_depth = 0  # what runs in the import system is not the function's
-        self.prints = False  # what runs while print() does neither
-        self.compares_identities = False  # whether tensors may not be exchanged for others
-        self.error = None  # why there is no trace at all
-        self.compares_tensors = False  # whether code may ask if two tensors are the same
-        self.asks_for_types = False  # whether code asks for the exact type of something
+        self.codes = {}  # (id of user code that ran, id of its globals) -> NamesOf
+        self.modules = set()  # the names of the modules of such code
+        self.ignored_codes = {}  # id -> foreign code whose calls need not be noted
+        self.import_depth = 0  # code run by the import system does not belong to the function
+        self.prints = False  # nor does code run by print()
+        self.compares_identities = False  # whether tensors may not be replaced by others
+        self.error = None  # why the function cannot be traced
+        self.compares_tensors = False  # whether the code may compare tensors by identity
+        self.asks_for_types = False  # whether the code asks for exact types
         self.thread = threading.get_ident()
         self.call = arguments, call
 
     @contextlib.contextmanager
     def running(self):
-        """Watches; then restores everything that was changed."""
+        """A context that observes the function, and then restores everything that it changed."""
         self.draws, profile = random_state(), sys.getprofile()
         with no_collector():
             self.patches = Patches(self)
@@ -99,7 +98,7 @@ class Watch(Notes):
             self.make_volatile(DRAWN)
 
     def stop_listening(self):
-        """What is called from now on, the function does not call."""
+        """Stops observing calls: from now on they are not the function's."""
         sys.setprofile(None)
 
     def start(self):
@@ -118,7 +117,7 @@ class Watch(Notes):
                 and not self.import_depth and not self.prints)
 
     def on_read(self, thing, name):
-        """An attribute of an object is read."""
+        """Called when an attribute of an object is read."""
         if (id(thing), name) not in self.reads and self.is_outside(thing):
             without_profile(self.note_attribute)(thing, name)
 
@@ -153,7 +152,7 @@ class Watch(Notes):
         self.note_read(ClassItem(cls, name), found, label, False)
 
     def on_write(self, thing, name):
-        """An attribute of an object is about to be set or deleted."""
+        """Called when an attribute of an object is about to be set or deleted."""
         if not self.is_outside(thing):
             return
         self.objects[id(thing)] = thing
@@ -167,10 +166,9 @@ class Watch(Notes):
     # ---- functions
 
     def profile(self, frame, event, arg):
-        """Called by the interpreter when a function is called, or returns: rarely one of the user's.
+        """The profile function: called when a function is called or returns, which is rarely a user's.
 
-        The quick questions come first. To ask for the code of a frame, or for an identity, takes long where somebody
-        audits Python.
+        Cheap checks come first. The code of a frame, and identities, are expensive to get if audit hooks are installed.
         """
         module = frame.f_globals.get("__name__", "")
         if event[:2] == "c_":
@@ -188,7 +186,7 @@ class Watch(Notes):
             self.on_call(frame, code, module)
 
     def is_among_others(self, frame, module):
-        """Whether jax, or what it is built on, calls itself or is called by us."""
+        """Whether jax or its dependencies are called by anything but user code."""
         caller = frame.f_back
         return (type(module) is str and module.startswith(OF_JAX)
                 and (caller is None or caller.f_globals.get("__name__", "") not in self.modules))
@@ -234,11 +232,11 @@ class Watch(Notes):
         raise self.error
 
     def is_users_frame(self, frame):
-        """Whether code of the user's is run in a frame; codes that are alike may belong to several functions."""
+        """Whether a frame runs user code. (Functions may share a code object, so globals are compared too.)"""
         return frame is not None and (id(frame.f_code), id(frame.f_globals)) in self.codes
 
     def on_first_call(self, frame, code, names):
-        """Code of the user's is run for the first time: notes the global names in it."""
+        """Called when user code runs for the first time: notes its global names."""
         if "type" in names.globals:
             self.asks_for_types = True
         self.compares_tensors |= names.compares_objects
@@ -261,7 +259,7 @@ class Watch(Notes):
         self.note_names(names)
 
     def on_builtin_call(self, function):
-        """Code of the user's calls a function that is written in C."""
+        """Called when user code calls a function written in C."""
         owner, name = function.__self__, function.__name__
         if owner is None or isinstance(owner, types.ModuleType):
             module = function.__module__
@@ -273,19 +271,19 @@ class Watch(Notes):
             self.make_volatile(IMPURE_CALL.format(name=f"{module}.{name}"))
 
     def on_creation(self, thing):
-        """The function creates an object: what is new is nobody else's."""
+        """Called when the function creates an object: nothing else refers to it yet."""
         if id(thing) not in self.objects and not any(tables_of(thing)):
             self.created[id(thing)] = thing
 
 
 def modules_named(names, table):
-    """What imports of `names` may import, where the global names are those of `table`; with what contains it."""
+    """The modules, with their packages, that imports of `names` may import in code with the globals `table`."""
     packages = containing(str(table.get("__package__") or ""))
     return {part for name in names for base in ("", *packages) for part in containing(f"{base}.{name}".strip("."))}
 
 
 def containing(name):
-    """A module and the packages that it is in, by name."""
+    """The names of a module and of the packages that contain it."""
     parts = name.split(".")
     return {".".join(parts[:n + 1]) for n in range(len(parts))}
 
@@ -295,7 +293,7 @@ def label_of(thing):
 
 
 def tables_of(thing):
-    """The dicts in which an object has its attributes."""
+    """The dicts with the attributes of an object."""
     try:
         attributes = object.__getattribute__(thing, "__dict__")
     except AttributeError:
@@ -307,7 +305,7 @@ def tables_of(thing):
 
 @contextlib.contextmanager
 def no_collector():
-    """The garbage collector waits: what it calls, whenever it likes, is not called by the function."""
+    """A context without garbage collection, whose finalizers would run as if the function called them."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -318,13 +316,13 @@ def no_collector():
 
 
 def random_state():
-    """What Python and NumPy draw next."""
+    """The states of the random generators of Python and NumPy."""
     kind, words, *rest = np.random.get_state()
     return random.getstate(), kind, words.tobytes(), *rest
 
 
 def without_profile(function):
-    """A function that is not watched: most of a trace is spent in jax, which calls itself a thousand times an op."""
+    """The function, unobserved: most of a trace is spent in jax, which makes a thousand calls per op."""
 
     def call(*args, **kwargs):
         profile = sys.getprofile()
@@ -338,7 +336,7 @@ def without_profile(function):
 
 
 def set_profile(profile):
-    """``sys.setprofile``, also of the profilers that are written in C."""
+    """``sys.setprofile``, also for profilers written in C."""
     sys.setprofile(profile if callable(profile) else None)
     if hasattr(profile, "enable"):
         profile.enable()

@@ -1,4 +1,4 @@
-"""What stands in for the slots of Tensor while a trace runs."""
+"""Replacements for the slots of Tensor during tracing."""
 
 from threading import get_ident
 
@@ -15,7 +15,7 @@ ESCAPED = (
 
 
 class WatchedArray:
-    """Stands in for the slot ``Tensor._a`` while a trace runs."""
+    """Replaces the slot ``Tensor._a`` during tracing."""
 
     def __init__(self, trace):
         self.trace = trace
@@ -40,7 +40,7 @@ class WatchedArray:
         if trace.is_active_here():
             if key not in trace.inside and key not in trace.lifted:
                 if holds(slot_a, t):
-                    self.__get__(t)  # from outside: lifted before it changes
+                    self.__get__(t)  # a tensor from outside is lifted before it changes
                 else:
                     trace.register_inside(t)
             if engine_of(array) is NUMPY and array.flags.writeable and id(array) not in trace.draws_by_array:
@@ -53,7 +53,7 @@ class WatchedArray:
 
 
 class WatchedGrad:
-    """Stands in for the slot ``Tensor._grad`` while a trace runs."""
+    """Replaces the slot ``Tensor._grad`` during tracing."""
 
     def __init__(self, trace):
         self.trace = trace
@@ -83,7 +83,7 @@ class WatchedGrad:
 
 
 class WatchedNode:
-    """Stands in for the slot ``Tensor._node`` while a trace runs: what has a history outside is lifted with it."""
+    """Replaces the slot ``Tensor._node`` during tracing: reading the history of a tensor from outside lifts it."""
 
     def __init__(self, trace):
         self.trace = trace
@@ -102,7 +102,7 @@ class WatchedNode:
 
 
 class WatchedHooks:
-    """Stands in for the slot ``Tensor._hooks`` while a trace runs."""
+    """Replaces the slot ``Tensor._hooks`` during tracing."""
 
     def __init__(self, trace):
         self.trace = trace
@@ -128,7 +128,7 @@ WATCHED = dict(zip(SLOTS, (WatchedArray, WatchedGrad, WatchedHooks, WatchedNode)
 
 
 class Escaped:
-    """What a tensor holds that outlived the trace it was created in."""
+    """The array of a tensor that has outlived the trace it was created in."""
 
     def __init__(self, name):
         self.__dict__["name"] = name
