@@ -1,6 +1,6 @@
-"""The XLA engine: kernels on jax arrays, concrete or traced. Imported only when a device asks for it.
+"""The XLA engine: kernels on jax arrays, concrete or traced. Imported when such a device is first used.
 
-Importing it switches jax to 64-bit numbers in this process, as PyTorch has them.
+Importing it enables 64-bit numbers in jax for this process, as PyTorch has them.
 """
 
 import importlib

@@ -1,8 +1,8 @@
-"""Compiled programs on disk, so that the next process finds them: jax's compilation cache, made safe for daily use.
+"""The on-disk cache of compiled programs: jax's compilation cache, made robust.
 
-Entries are files of their own that appear whole, so that several processes can share a folder. One that cannot be read
-is deleted, and the program compiled again. ``FLAMBEAU_CACHE`` in the environment names another folder, or is ``0`` for
-no cache; settings of jax itself (``JAX_COMPILATION_CACHE_DIR``) are left as they are.
+Each entry is a file that is written atomically, so several processes can share a folder. A damaged entry is deleted,
+and the program compiled again. The environment variable ``FLAMBEAU_CACHE`` sets another folder, or ``0`` for no cache;
+jax's own settings (``JAX_COMPILATION_CACHE_DIR``) take precedence.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from ._prefetch import Prefetch, with_prefetch
 log = logging.getLogger("flambeau.compiler")
 
 DIGEST = hashlib.sha256().digest_size
-LARGEST = 4 << 30  # bytes in the folder, above which the entries that were used least recently go
+LARGEST = 4 << 30  # bytes in the folder; above, the least recently used entries are deleted
 SETTINGS = {
     "jax_persistent_cache_min_compile_time_secs": 0.1,
     "jax_persistent_cache_min_entry_size_bytes": -1,
@@ -30,7 +30,7 @@ SETTINGS = {
 
 
 def default_folder():
-    """Where programs of a user keep what they can compute again."""
+    """The user's cache folder."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or pathlib.Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -49,7 +49,7 @@ def folder_from_environment():
 
 
 def is_usable(folder):
-    """Whether files can be written to a folder, which is created if need be."""
+    """Whether a folder is writable; creates it if necessary."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
@@ -60,7 +60,7 @@ def is_usable(folder):
 
 
 def write_whole(file, contents):
-    """Writes a file that appears when it is complete; nothing stays behind if that fails."""
+    """Writes a file atomically; nothing remains if that fails."""
     descriptor, temporary = tempfile.mkstemp(".tmp", dir=file.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -72,7 +72,7 @@ def write_whole(file, contents):
 
 
 class Folder:
-    """A folder of entries, for jax. Each is a file: the digest of its contents, and the contents."""
+    """A folder of entries, in jax's interface. Each file has the digest of its contents, then the contents."""
 
     def __init__(self, path):
         self._path = self.path = pathlib.Path(path)
@@ -101,11 +101,11 @@ class Folder:
         try:
             self.make_room(len(contents))
             write_whole(file, hashlib.sha256(contents).digest() + contents)
-        except OSError as error:  # a full disk, a folder that is gone: the program runs all the same
+        except OSError as error:  # the disk is full or the folder gone: not needed to run
             log.info("a compiled program is not kept: %s", error)
 
     def make_room(self, size):
-        """Deletes the entries that were used least recently, as far as there is too much."""
+        """Deletes the least recently used entries if there is too much."""
         entries = []
         for file in self.path.glob("*.program"):
             with contextlib.suppress(OSError):
@@ -125,7 +125,7 @@ class Folder:
 
 
 def install():
-    """Has jax cache compiled programs, unless it was configured with a folder itself; returns the cache, or None."""
+    """Makes jax cache compiled programs, unless it has been configured; returns the cache, or None."""
     if jax.config.jax_compilation_cache_dir is not None or not jax.config.jax_enable_compilation_cache:
         return None
     folder = folder_from_environment()
@@ -134,7 +134,7 @@ def install():
     for name, value in SETTINGS.items():
         jax.config.update(name, value)
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    others = getattr(cache_of_jax, "get_file_cache", None)  # if it is gone, there are jax's own files
+    others = getattr(cache_of_jax, "get_file_cache", None)  # without this function jax uses files of its own
     programs = with_prefetch(Folder(folder))
 
     def get_file_cache(path):
@@ -148,6 +148,6 @@ programs = install()
 
 
 def load_ahead():
-    """Begins to load the programs that the script has used before; jax knows its devices by now."""
+    """Starts loading the programs that the script used before. Called when jax knows its devices."""
     if isinstance(programs, Prefetch):
         programs.start()

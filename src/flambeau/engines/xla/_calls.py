@@ -1,11 +1,11 @@
-"""The key of a recorded call: its function, its static arguments, the shapes and dtypes of its arrays.
+"""Signatures of recorded calls: the function, static arguments, and the shapes and dtypes of arrays.
 
-Calls that agree in all of that share a Signature. It knows the shapes and dtypes of the results, which jax has inferred
-once, by tracing the function; nothing is computed for it.
+Calls that agree in all of these share a Signature. It has the shapes and dtypes of the results, which jax has inferred
+once by tracing the function, without computing anything.
 
-Numbers are separate from other static arguments. A signature holds for all numbers: they are constants of a program
-at first, and inputs of it once they have been seen to change (a learning rate, say). Where a function decides something
-by a number, there is a signature for each number.
+Numbers are separate from other static arguments. A signature usually holds for all numbers: they are constants of a
+program at first, and become inputs when they change (a learning rate, for example). If a function makes a decision
+based on a number, there is a signature for each number.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ..sparse import SparseArray
 from . import _inferred
 from ._digests import KINDS, digest
 
-ARRAY = type(jnp.zeros(()))  # of jax, with elements
+ARRAY = type(jnp.zeros(()))  # the class of jax's concrete arrays
 BY_IDENTITY = (type, np.dtype, np.ufunc, type(jnp.add), type(jax.jit(abs)), types.BuiltinFunctionType, device, _Named,
                Engine, types.EllipsisType)
 INTS = {int}
-_by_identity: set[type] = set()  # the types of those that have been met
+_by_identity: set[type] = set()  # the types of objects read so far
 TRACED_ERRORS = (
     jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError, jax.errors.TracerArrayConversionError,
     jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError,
@@ -39,11 +39,11 @@ TRACED_ERRORS = (
 
 
 class Unrecordable(Exception):
-    """A call cannot be recorded: an argument may change before it runs, or is being traced, or elements are needed."""
+    """The call cannot be recorded: an argument is mutable or being traced, or the function needs elements."""
 
 
 class Aval:
-    """Shape and dtype of an array. There is one object for each, so that they are compared by identity."""
+    """Shape and dtype of an array. Equal ones are the same object, so they are compared by identity."""
 
     __slots__ = ("dtype", "shape", "struct", "weak")
     instances: dict[tuple, Aval] = {}
@@ -66,7 +66,7 @@ KINDS[Aval] = lambda aval, parts: parts.append(f"aval {aval.shape} {aval.dtype} 
 
 
 def read_call(function, args, settings, lazy):
-    """(key, inputs, numbers) of a call; see ``read``. In a recurrent layer it is another one."""
+    """(key, inputs, numbers) of a call; see ``read``. Calls in recurrent layers have keys of their own."""
     key, inputs, numbers = [function, layer.is_recurrent], [], []
     read(args, key, inputs, numbers, lazy)
     for name, value in settings.items():
@@ -76,8 +76,10 @@ def read_call(function, args, settings, lazy):
 
 
 def read(args, key, inputs, numbers, lazy):
-    """Adds to `key` the key of these arguments, to `inputs` the arrays among them, and to `numbers` the
-    floats; `lazy` is the class of lazy arrays, or of those that stand for them in a trace."""
+    """Appends the key of these arguments to `key`, the arrays among them to `inputs`, and the floats to `numbers`.
+
+    `lazy` is the class of lazy arrays; in a trace, that of tracers.
+    """
     for x in args:
         kind = type(x)
         if kind is lazy:
@@ -91,7 +93,7 @@ def read(args, key, inputs, numbers, lazy):
             if x:
                 key.append(float)
                 numbers.append(x)
-            else:  # there are two zeros, which are equal
+            else:  # 0.0 and -0.0 are equal
                 key.append(repr(x))
         elif kind in _by_identity:
             key.append(x)
@@ -114,7 +116,7 @@ def read(args, key, inputs, numbers, lazy):
             inputs.append(x)
         elif kind is np.ndarray:
             key.append(Aval.of(x.shape, x.dtype))
-            inputs.append(x.copy())  # whoever owns it may write to it
+            inputs.append(x.copy())  # its owner may write to it
         else:
             read_other(x, key, inputs, numbers, lazy)
 
@@ -143,8 +145,8 @@ def read_other(x, key, inputs, numbers, lazy):
 
 
 def read_function(function, key, lazy):
-    """A function is identified by its code and by what it has closed over, which must be as constant as the code."""
-    if function.__closure__ is None or hasattr(function, "spec"):  # the function of an op stays the same
+    """A function is identified by its code and its closure, which must be constant."""
+    if function.__closure__ is None or hasattr(function, "spec"):  # an op's function never changes
         key.append(function)
         return
     inputs, numbers = [], []
@@ -160,7 +162,7 @@ def read_function(function, key, lazy):
 
 
 class Hole:
-    """The place of an array, or of a number, in the arguments of a signature."""
+    """A placeholder for an array or a number in the arguments of a signature."""
 
     __slots__ = ("is_number", "place")
 
@@ -170,7 +172,7 @@ class Hole:
 
 
 def with_holes(x, lazy, counts):
-    """An argument with holes in the place of its arrays and numbers, in the order in which they are read."""
+    """An argument with its arrays and numbers replaced by holes, numbered in the order in which ``read`` finds them."""
     kind = type(x)
     if kind in (ViewArray, ARRAY, np.ndarray) or isinstance(x, lazy):
         counts[0] += 1
@@ -190,7 +192,7 @@ def with_holes(x, lazy, counts):
 
 
 def fill(x, arrays, numbers):
-    """An argument with arrays and numbers in the place of its holes."""
+    """An argument with its holes replaced by arrays and numbers."""
     kind = type(x)
     if kind is Hole:
         return numbers[x.place] if x.is_number else arrays[x.place]
@@ -206,7 +208,7 @@ def fill(x, arrays, numbers):
 
 
 def rebuild(sequence, items):
-    """Items in a sequence of the kind of another one."""
+    """A sequence of the same type with other items."""
     return sequence._make(items) if hasattr(sequence, "_make") else type(sequence)(items)
 
 
@@ -214,7 +216,7 @@ def rebuild(sequence, items):
 
 
 def flatten(x, leaves):
-    """What a function returned, with numbers in the place of its arrays, which are appended to `leaves`."""
+    """The result of a function with its arrays replaced by numbers; the arrays are appended to `leaves`."""
     if x is None:
         return None
     if isinstance(x, (tuple, list)):
@@ -224,7 +226,7 @@ def flatten(x, leaves):
 
 
 def unflatten(tree, leaves):
-    """What a function returned, with these arrays."""
+    """The result of a function with these arrays."""
     if type(tree) is int:
         return leaves[tree]
     return None if tree is None else rebuild(tree, [unflatten(item, leaves) for item in tree])
@@ -234,10 +236,10 @@ def unflatten(tree, leaves):
 
 
 class Inference(Tracer):
-    """What stands where a trace would while a signature is inferred, or replayed into a program."""
+    """The tracer while a signature is inferred, or traced into a program."""
 
     def __init__(self):
-        self.requirements = []  # (what must hold, the value that is wrong if it does not, the error for it)
+        self.requirements = []  # (condition, the value that violates it, its error)
 
     def require(self, holds, wrong, error):
         self.requirements.append((holds, wrong, error))
@@ -254,11 +256,11 @@ class Inference(Tracer):
 
 
 class Signature:
-    """What calls that differ in elements, and in numbers, have in common.
+    """The properties shared by calls that differ only in elements and numbers.
 
-    ``tree`` is how the results are nested, ``aliases`` which of them are inputs (the place of the input, else None),
-    ``avals`` are those of the others; ``errors`` make the exceptions of conditions on elements. ``row`` are the sources
-    of the results in their order where these are a list, as those of vjps.
+    ``tree`` is the structure of the results. ``aliases`` has the index of the input that each result is, or None;
+    ``avals`` are those of the others. ``errors`` create the exceptions for conditions on elements. ``row`` has the
+    sources of the results if these are a flat list, as for vjps.
     """
 
     __slots__ = ("_digest", "_jitted_call", "aliases", "args", "avals", "by_numbers", "computes", "errors", "forms",
@@ -270,45 +272,45 @@ class Signature:
         self.key = key
         self._digest = self._jitted_call = None
         self.function = function
-        self.is_recurrent = layer.is_recurrent  # so it is traced where the layer has ended
+        self.is_recurrent = layer.is_recurrent  # it may be traced after the layer has ended
         self.args = with_holes(args, lazy, counts)
         self.settings = with_holes(settings, lazy, counts)
-        self.inputs = inputs  # their avals
+        self.inputs = inputs  # of the arrays
         self.numbers = numbers
-        self.is_free = None if numbers else True  # whether the numbers decide nothing; None: not known yet
-        self.by_numbers = {}  # where they do: other signatures
+        self.is_free = None if numbers else True  # whether it holds for all numbers; None: not known yet
+        self.by_numbers = {}  # signatures for other numbers, if it does not
         self.forms = {}  # (aliases, tree, errors) by constants
         self.aliases, self.avals, self.tree, self.errors = self.infer(numbers)
         self.computes = bool(self.avals or self.errors)
         self.is_single = self.tree == 0 and self.aliases == [None]
-        places = iter(range(len(self.avals)))  # the count of each result among those that are computed; ~i: input i
+        places = iter(range(len(self.avals)))  # index among the computed results; ~i: input i
         self.sources = [next(places) if alias is None else ~alias for alias in self.aliases]
         is_flat = type(self.tree) is list and all([type(i) in (int, NoneType) for i in self.tree])
         self.row = [None if i is None else self.sources[i] for i in self.tree] if is_flat else None
 
     @property
     def jitted_call(self):
-        """``call``, which programs trace once, however often they contain it."""
+        """``call``, traced once for all programs that contain it."""
         if self._jitted_call is None:
             self._jitted_call = jax.jit(self.call, static_argnums=(0, 1))
         return self._jitted_call
 
     @property
     def digest(self):
-        """Its key in every process; raises NoDigest."""
+        """The digest of the key, the same in every process; raises NoDigest."""
         if self._digest is None:
             self._digest = digest(self.key)
         return self._digest
 
     def takes(self, arrays, numbers):
-        """Whether a call on these arrays, of the shapes and dtypes that it knows, and numbers is one of its own."""
+        """Whether a call with these arrays (of known shapes and dtypes) and numbers has this signature."""
         known = self.numbers
         return len(arrays) == len(self.inputs) and (
             numbers == known or (self.is_free is True and len(numbers) == len(known))
         )
 
     def results(self, computed, inputs):
-        """What a call returns, of what it has computed and its inputs."""
+        """The result of a call, from its computed arrays and its inputs."""
         if self.is_single:
             return computed[0]
         if self.row is not None:
@@ -316,7 +318,7 @@ class Signature:
         return unflatten(self.tree, [computed[i] if i >= 0 else inputs[~i] for i in self.sources])
 
     def infer(self, constants):
-        """(aliases, avals, tree, errors) of a call, with its numbers as constants, or as inputs where that is None."""
+        """(aliases, avals, tree, errors) of a call. Numbers are constants, or inputs where `constants` has None."""
         name = _inferred.name_of(self, constants, precision.key)
         known = None if name is None else _inferred.table.get(name)
         if known is not None:
@@ -332,10 +334,10 @@ class Signature:
         return aliases, [Aval.of(*form) for form in forms], tree, errors
 
     def call(self, constants, precision, arrays, varying):
-        """(results, (whether it holds, the value that is wrong if not) of each condition on elements) of traced arrays.
+        """(results, (whether it holds, the value that violates it) of each condition on elements), for traced arrays.
 
-        Results that are inputs are left out. Where constants are None, numbers are the `varying` ones. The precision is
-        what kernels find set: with another one jax traces the call again.
+        Results that are inputs are omitted. Where `constants` has None, the number is the next of `varying`. Kernels
+        read the global precision; as a static argument it makes jax trace again when it changes.
         """
         varying = iter(varying)
         numbers = [next(varying) if constant is None else constant for constant in constants]
@@ -352,7 +354,7 @@ class Signature:
         return results, [condition for *condition, _ in tracer.requirements]
 
     def for_numbers(self, numbers, make):
-        """The signature of a call with other numbers: this one, if they decide nothing, or one that `make` makes."""
+        """The signature of a call with other numbers: this one if it holds for all, otherwise one created by `make`."""
         if self.is_free is None:
             self.is_free = self.allows_inputs()
         if self.is_free:
@@ -362,7 +364,7 @@ class Signature:
         return self.by_numbers[numbers]
 
     def allows_inputs(self):
-        """Whether the function takes its numbers as inputs of a program, and nothing else of it changes."""
+        """Whether the function can take its numbers as inputs of a program, with the same results otherwise."""
         try:
             aliases, avals, tree, errors = self.infer((None,) * len(self.numbers))
         except (*TRACED_ERRORS, Unrecordable, TypeError):

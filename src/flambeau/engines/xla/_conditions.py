@@ -1,7 +1,7 @@
-"""Conditions on elements, such as an index within bounds: a recorded program has them checked, after it ran.
+"""Conditions on elements, such as an index within bounds, which recorded programs check after they ran.
 
-Where one is violated, the error comes when the program has run, and says which line recorded the call. What the program
-has computed can then not be read.
+A violated condition raises an error after the program has run, with a note that names the line of the recorded call.
+The program's results cannot be read then.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ import numpy as np
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 RECORDED_AT = "recorded at {file}, line {line}, and found when the recorded operations ran"
 
-recording_lock = threading.RLock()  # of the graphs and of the programs that ran
+recording_lock = threading.RLock()  # for graphs and pending runs
 
 
 class Run:
-    """A program that ran, as long as it is not known whether all conditions held, in it and before it.
+    """A program that ran, until it is known whether all conditions held, in it and before it.
 
-    ``holds`` are arrays that say of the conditions, in their order, whether they held; ``wrong`` has the values that
-    are wrong where they did not.
+    ``holds`` are arrays that tell for each condition whether it held; ``wrong`` has the values that violate them.
     """
 
     pending: list[Run] = []
@@ -34,7 +33,7 @@ class Run:
         self.wrong = wrong
         self.conditions = conditions
         for array in holds:
-            array.copy_to_host_async()  # whoever asks for it later does not wait for the device
+            array.copy_to_host_async()  # so that reading it later does not wait for the device
 
     @classmethod
     def note(cls, arrays, holds, wrong, conditions):
@@ -45,9 +44,9 @@ class Run:
         return all([array.is_ready() for array in self.holds])
 
     def verify(self):
-        """Raises the error of the first condition that was violated; what was computed then, or later, is lost.
+        """Raises the error of the first violated condition; results of this and later runs become unreadable.
 
-        It is the first of those that are pending.
+        It must be the oldest pending run.
         """
         holds = [held for array in self.holds for held in np.asarray(array).reshape(-1)]
         if all(holds):
@@ -66,32 +65,32 @@ class Run:
 
 
 def verify():
-    """Waits for all programs that have conditions on elements; raises where one is violated."""
+    """Waits for all programs with conditions on elements; raises the error of a violated one."""
     with recording_lock:
         while Run.pending:
             verify_first()
 
 
 def verify_early():
-    """Like ``verify``, as far as nobody has to wait for it."""
+    """Like ``verify``, for the programs that are known to be done."""
     with recording_lock:
         while len(Run.pending) > 1 and Run.pending[0].is_done():  # the last one is still being copied
             verify_first()
 
 
 def verify_first():
-    """Verifies the run that is pending longest, which stays pending where an interrupt comes first."""
+    """Verifies the oldest pending run. It stays pending if an interrupt comes first."""
     Run.pending[0].verify()
     del Run.pending[0]
 
 
 def is_verified():
-    """Whether all conditions on elements of programs that ran are known to have held."""
+    """Whether all conditions of programs that ran are known to have held."""
     return not Run.pending
 
 
 def users_line():
-    """(file, line) of the code, not of this package, that is running."""
+    """(file, line) of the innermost code outside this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((PACKAGE, "<")):
         frame = frame.f_back

@@ -1,9 +1,9 @@
-"""Digests of what programs are made of, which are the same in every process that would make the same of it.
+"""Digests of programs, which are the same in every process that would compile the same program.
 
-Code of this package, of jax and of NumPy is identified by its name, or by what it is compiled to where it has none: the
-sources of this package (_sources.py), and the versions of the others, are part of the ``environment``. What else
-decides what jax makes of a call is there as well. Code of the user's has no digest, since nobody knows what it depends
-on; nor has anything, where a version of jax is not as is known here.
+Code of this package, of jax and of NumPy is identified by name, or by its bytecode if it has none; the sources of this
+package (_sources.py) and the versions of the others are part of the ``environment``, like everything else that affects
+how jax compiles a call. User code has no digest, since its dependencies are unknown; and there are no digests at all if
+jax's internals are not as expected.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from ._sources import PACKAGE, digest_of_sources, find_replaced
 
 TRUSTED = frozenset((PACKAGE.name, "jax", "jaxlib", "numpy", "_operator", "operator", "builtins", "functools"))
 FOLDERS = tuple([os.path.dirname(os.path.abspath(file)) + os.sep for file in (PACKAGE / "_", jax.__file__)])
-WITHOUT_EFFECT = ("cache", "log", "dump", "traceback")  # in the names of settings of jax that no program depends on
+WITHOUT_EFFECT = ("cache", "log", "dump", "traceback")  # words in the names of settings without effect
 LARGEST = 1 << 16  # bytes of a constant
 
 
 def internal(module, name):
-    """What is not public in jax; None where there is no such thing."""
+    """A private object of jax; None if it does not exist."""
     return getattr(getattr(jax._src, module, None), name, None)
 
 
@@ -44,18 +44,18 @@ TRACE_CONTEXT = internal("config", "trace_context")
 
 
 class NoDigest(Exception):
-    """There is something that cannot be identified in another process."""
+    """Something cannot be identified across processes."""
 
 
 def digest(*values):
-    """A digest of values, as text."""
+    """The digest of values, as text."""
     parts: list[str] = []
     tell(values, parts)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def tell(x, parts):
-    """Appends lines to `parts` by which a value is known; there are no line breaks in them."""
+    """Appends lines that identify a value to `parts`."""
     kind = type(x)
     if kind in PLAIN:
         parts.append(f"{kind.__name__} {x!r}")
@@ -79,7 +79,7 @@ def tell_other(x, kind, parts):
 
 
 def tell_named(x, parts):
-    """What is found by its name in a module that can be trusted."""
+    """An object that can be found by its name in a trusted module."""
     module, name = getattr(x, "__module__", None), getattr(x, "__qualname__", None) or getattr(x, "__name__", None)
     if not (is_trusted(module) and isinstance(name, str) and found_at(module, name) is x):
         raise NoDigest(f"{type(x).__name__} {x!r}")
@@ -98,7 +98,7 @@ def found_at(module, name):
 
 
 def tell_function(function, parts):
-    """A function, by its name; by its code and what it depends on where it is not found there."""
+    """A function that can be found by its name; otherwise, its code and what that depends on."""
     module = function.__globals__.get("__name__")
     if not is_trusted(module):
         raise NoDigest(f"{module}.{function.__qualname__}")
@@ -113,7 +113,7 @@ def tell_function(function, parts):
             parts.append("itself")
         else:
             tell(cell.cell_contents, parts)
-    if function.__globals__ is not getattr(sys.modules.get(module), "__dict__", None):  # made of a text, with own names
+    if function.__globals__ is not getattr(sys.modules.get(module), "__dict__", None):  # generated code
         for name in function.__code__.co_names:
             if name in function.__globals__:
                 tell((name, function.__globals__[name]), parts)
@@ -132,7 +132,7 @@ def tell_code(code, parts):
 
 
 def tell_code_alone(code, parts):
-    """Code whose function is not known: it must be of a file of ours, or of jax's."""
+    """Code without its function: it must come from a file of this package or of jax."""
     if not code.co_filename.startswith(FOLDERS):
         raise NoDigest(code.co_filename)
     parts.append(f"file {code.co_filename.removeprefix(FOLDERS[0])}")
@@ -153,7 +153,7 @@ def tell_array(x, parts):
 
 def tell_aval(x, parts):
     if not isinstance(x.dtype, np.dtype):
-        raise NoDigest(f"{x.dtype}")  # that of keys of random numbers
+        raise NoDigest(f"{x.dtype}")  # keys of random numbers
     parts.append(f"aval {x.shape} {x.dtype.name} {x.weak_type}")
 
 
@@ -161,7 +161,7 @@ def tell_aval(x, parts):
 
 
 def tell_jaxpr(found, parts):
-    """Equations; variables are identified by the order in which they appear."""
+    """Equations; variables are numbered in order of appearance."""
     jaxpr, numbers = getattr(found, "jaxpr", found), {}
 
     def tell_variable(v):
@@ -188,14 +188,14 @@ def tell_jaxpr(found, parts):
 
 
 def tell_axes(x, parts):
-    """Axes that are mapped over: none are where programs are made."""
+    """Mapped axes: programs are compiled outside of any."""
     if x.axis_sizes:
         raise NoDigest("a mapped axis")
     parts.append("no axes")
 
 
 def tell_mesh(x, parts):
-    """Devices that arrays are spread over; programs run on one."""
+    """Device meshes: programs run on one device."""
     if not x.empty:
         raise NoDigest("a mesh")
     parts.append("no mesh")
@@ -231,7 +231,7 @@ BASES: dict[type, Callable] = {
 
 
 def check_code():
-    """Raises NoDigest where other code runs than that of the sources."""
+    """Raises NoDigest if a function was replaced, so that the sources do not describe the running code."""
     replaced = find_replaced()
     if replaced is not None:
         raise NoDigest(f"{replaced} was replaced")
@@ -239,7 +239,7 @@ def check_code():
 
 @functools.cache
 def platform_of(own):
-    """What jax distinguishes programs for a device by: versions, the flags of XLA, the machine."""
+    """jax's key for a device: versions, XLA's flags, the machine."""
     empty = jax.jit(lambda: None).lower().compiler_ir()
     try:
         return KEY_OF_PROGRAM(empty, np.array([own], object), xla_client.CompileOptions(), own.client)
@@ -249,19 +249,19 @@ def platform_of(own):
 
 @functools.cache
 def settings_of_jax():
-    """The names of the settings of jax that programs may depend on."""
+    """The names of jax's settings that may affect programs."""
     return tuple([name for name in sorted(CONFIG.values) if not any([word in name for word in WITHOUT_EFFECT])])
 
 
 def trace_context():
-    """What decides, besides its arguments, whether jax traces a function again: the default device, precisions."""
+    """What jax compares, besides arguments, to decide whether to trace again: default device, precisions."""
     if TRACE_CONTEXT is not None:
         return TRACE_CONTEXT()
     return jax.config.jax_default_device, jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision
 
 
 def environment(own):
-    """A digest of what decides, besides the code and the arguments of a call, what jax makes of it on a device."""
+    """A digest of everything, besides code and arguments, that affects how jax compiles a call for a device."""
     if not (TRACE_CONTEXT and KEY_OF_PROGRAM and isinstance(getattr(CONFIG, "values", None), dict)):
         raise NoDigest("jax has its settings elsewhere than is known")
     return _environment(own, tuple(map(CONFIG.values.get, settings_of_jax())), trace_context())

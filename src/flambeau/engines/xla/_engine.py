@@ -1,4 +1,4 @@
-"""The namespace of kernels on XLA: calling one records it."""
+"""The namespace of kernels on XLA devices: calls are recorded."""
 
 import types
 
@@ -18,11 +18,11 @@ ABOUT_FORM = frozenset(("broadcast_shapes", "iscomplexobj", "issubdtype", "ndim"
 
 
 class LazyEngine(Engine):
-    """Kernels that are recorded, and functions that ask for what is known of arrays without their elements."""
+    """Kernels whose calls are recorded, and functions that only need shapes and dtypes, which are called directly."""
 
     aliases = False
     records = True
-    recordable = frozenset((LazyArray, ARRAY))  # types of arrays that calls on them can be recorded with
+    recordable = frozenset((LazyArray, ARRAY))  # types of arrays whose calls can be recorded
     sums_products_wide = True
     traced_errors = TRACED_ERRORS
 
@@ -40,7 +40,7 @@ class LazyEngine(Engine):
         return function
 
     def immediate(self, function):
-        """Decorator: makes `function` a kernel that is not recorded, as it computes nothing itself."""
+        """Decorator: registers a kernel that is called directly, as it computes nothing itself."""
         setattr(self, function.__name__, function)
         return function
 
@@ -48,9 +48,9 @@ class LazyEngine(Engine):
         return record(function, (self, *arrays), settings)
 
     def vjps(self, backward, widens, fit, forms):
-        """What to call for `backward`, the vjps of an op that computes half precision in float32 if it `widens`.
+        """The function that runs `backward`, the vjps of an op; `widens` if it computes half precision in float32.
 
-        Part of it is ``fit(gradients, forms)``, which brings gradients to the forms, (shape, dtype), of the inputs.
+        It includes ``fit(gradients, forms)``, which reduces gradients to the (shape, dtype) of the inputs.
         """
         return Vjps(backward, widens, fit, forms)
 
@@ -72,7 +72,7 @@ class LazyEngine(Engine):
 
 
 class Saved:
-    """What a node of the graph holds for its vjps."""
+    """The saved values of a node, as its vjps access them."""
 
     __slots__ = ("inputs", "out", "settings", "shapes")
 
@@ -84,9 +84,9 @@ class Saved:
 
 
 class Vjps:
-    """The vjps of nodes of one kind, recorded as one call: what it is, is known by the gradients of their outputs.
+    """The vjps of nodes of one kind, recorded as one call, whose signature depends on the gradients of the outputs.
 
-    Of nodes that were made in a recurrent layer they are those of the layer.
+    It remembers whether the nodes belong to a recurrent layer.
     """
 
     __slots__ = ("backward", "fit", "forms", "is_recurrent", "signatures", "widens")
@@ -99,7 +99,7 @@ class Vjps:
         self.fit = fit
         self.forms = forms
         self.is_recurrent = layer.is_recurrent
-        self.signatures = {}  # by shapes and dtypes of the gradients; None: it must be asked for anew each time
+        self.signatures = {}  # by avals of the gradients; None if it must be looked up for each call
 
     def __call__(self, gradient, node):
         if type(gradient) is LazyArray:
@@ -121,18 +121,18 @@ class Vjps:
             return add_to(arrays[0].graph, signature, arrays, numbers)
 
     def arguments(self, gradient, node):
-        """Those of ``pull_saved``."""
+        """The arguments of ``pull_saved``."""
         outputs = tuple(zip(node._shape, node._dtype)) if node._count != 1 and not node.op.takes_undefined else None
         return (self.backward, self.widens, self.fit, self.forms, outputs, gradient, node.inputs, node.out,
                 node.settings, node.shapes)
 
     def record(self, gradient, node):
-        """``record_call`` of such a node."""
+        """``record_call`` for a node."""
         with recurrent_layer(self.is_recurrent):
             return record_call(pull_saved, self.arguments(gradient, node), {})
 
     def learn(self, key, gradient, node):
-        """Records the call of such a node for the first time."""
+        """Records the first call for a signature."""
         result, signature = self.record(gradient, node)
         arrays, numbers = [], []
         if signature is not None:
@@ -144,7 +144,7 @@ class Vjps:
 
 
 def operands_of(gradients, node):
-    """(the arrays, the numbers) that the vjps of a node are recorded with, as nearly all of them are."""
+    """(arrays, numbers) that the vjps of nearly all nodes are recorded with."""
     arrays, numbers, out = [g for g in gradients if g is not None], (), node.out
     for x in node.inputs:
         if type(x) is LazyArray:
@@ -163,15 +163,15 @@ def operands_of(gradients, node):
 
 
 def is_same(found, expected):
-    """Whether two pairs of arrays and numbers are the same."""
+    """Whether two pairs of arrays and numbers are identical."""
     (arrays, numbers), (others, other_numbers) = found, expected
     return tuple(numbers) == other_numbers and list(map(id, arrays)) == list(map(id, others))
 
 
 def pull_saved(backward, widens, fit, forms, outputs, gradient, inputs, out, settings, shapes):
-    """The vjps, with inputs in half precision as the forward saw them, and sums of gradients as precise.
+    """Runs the vjps, with half-precision inputs and gradients in float32 if `widens`, as the forward was.
 
-    Undefined gradients of `outputs`, (shape, dtype) each, are zeros. Those of the inputs are made to `fit` their forms.
+    Undefined gradients of `outputs`, (shape, dtype) each, become zeros. The results are made to `fit` their forms.
     """
     if outputs is not None:
         gradient = [jnp.zeros(*form) if g is None else g for g, form in zip(gradient, outputs, strict=True)]

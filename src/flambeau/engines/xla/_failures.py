@@ -12,15 +12,15 @@ FAILED = (
 
 
 def as_pytorch_error(error):
-    """An error of jax as PyTorch's class for it: ``torch.cuda.OutOfMemoryError`` if the device has no memory left."""
+    """PyTorch's class for an error of jax: ``torch.cuda.OutOfMemoryError`` if the device is out of memory."""
     no_memory = isinstance(error, JaxRuntimeError) and error.error_code_string == NO_MEMORY_LEFT
     return OutOfMemoryError(str(error)) if no_memory else error
 
 
 def failure_of(array):
-    """The error of the program that was to compute an array of jax; None if it succeeded.
+    """The error of the program that was to compute a jax array; None if it succeeded.
 
-    Accelerators run programs asynchronously, and report what failed to whoever waits for a result.
+    Accelerators run programs asynchronously, and report a failure to whoever waits for a result.
     """
     try:
         array.block_until_ready()
@@ -30,7 +30,7 @@ def failure_of(array):
 
 
 def note_failure(arrays, error):
-    """Has the error of a program raised where somebody reads one of the lazy arrays that it was to compute."""
+    """Makes reading any of these lazy arrays raise the error of the program that was to compute them."""
     failure = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__} stopped it")
     for array in arrays:
         if array._value is None:

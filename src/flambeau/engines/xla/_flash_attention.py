@@ -1,7 +1,7 @@
-"""Attention with dropout in half precision, as kernels of a GPU that write no weights.
+"""Attention with dropout in half precision, as GPU kernels that do not store the weights.
 
-cuDNN's kernel draws dropout's numbers by a state of its own, which no seed sets again. Here they are a function of a
-key and of the place of a weight, so that backward finds the same ones.
+cuDNN's kernel draws dropout's numbers from a state of its own, which cannot be seeded. Here they are a function of a
+key and of the position of a weight, so backward can compute the same ones.
 """
 
 import functools
@@ -14,21 +14,21 @@ from ._lowering import lowering
 
 try:
     from jax.experimental.pallas import triton
-except ImportError:  # jax 0.11 says that it will go
+except ImportError:  # deprecated in jax 0.11
     triton = None  # type: ignore[assignment]
 
-BLOCK = 64  # queries, or keys, that a program of a kernel holds
+BLOCK = 64  # queries or keys per program of a kernel
 WARPS = 4
-NEVER = -1e30  # a score that hides a key
-DEPTHS = (16, 32, 64, 128)  # that heads may have
-INTERPRETED = False  # whether jax computes what kernels do, where there is no GPU
+NEVER = -1e30  # the score of a masked key
+DEPTHS = (16, 32, 64, 128)  # supported head sizes
+INTERPRETED = False  # whether jax interprets the kernels: for tests without a GPU
 
 
 @functools.cache
 def are_supported():
-    """Whether jax makes kernels for the GPU: it knows some by name, and refuses others.
+    """Whether jax can compile kernels for this GPU: it supports only those it knows by name.
 
-    Where it does not, attention with dropout is computed by the formula, on factors that are drawn before.
+    Otherwise attention with dropout uses the unfused formula, with factors drawn beforehand.
     """
     if triton is None:
         return False
@@ -55,19 +55,19 @@ def key_of(words, p, like=None):
 
 
 def rest_scale(key):
-    """By what weights are multiplied that are not dropped."""
+    """The factor of weights that are not dropped."""
     return 1 / (1 - key[2:].astype(jnp.float32) * 2.0**-32)
 
 
 def mix(x):
-    """A permutation of 32-bit words in which every bit depends on all."""
+    """A permutation of 32-bit words in which every bit of the result depends on all bits."""
     x = (x ^ (x >> 16)) * jnp.uint32(0x7FEB352D)
     x = (x ^ (x >> 15)) * jnp.uint32(0x846CA68B)
     return x ^ (x >> 16)
 
 
 def factors(key, scale, head, row, column, columns):
-    """Zero, or the scale, for weights at rows and columns of a head."""
+    """The dropout factors (zero or the scale) of weights at these rows and columns of a head."""
     place = row.astype(jnp.uint32) * jnp.uint32(columns) + column.astype(jnp.uint32)
     drawn = mix(mix(place ^ mix(key[0] + head.astype(jnp.uint32) * jnp.uint32(0x9E3779B9))) + key[1])
     return jnp.where(drawn >= key[2], scale[0], jnp.float32(0))
@@ -85,13 +85,13 @@ def all_factors(key, shape):
 
 
 class Head:
-    """One head in a kernel: refs of all heads, of which it reads its own.
+    """One head in a kernel; the refs contain all heads, of which it accesses its own.
 
     Args:
-        dropped: refs of a key, and of the scale of the rest.
-        bias: of what is added to the scores; it may be None.
-        heads: of a sample.
-        sizes: how many queries and keys there are.
+        dropped: refs of the dropout key and of the scale of the rest.
+        bias: the ref of a bias for the scores, or None.
+        heads: the number of heads per sample.
+        sizes: the numbers of queries and keys.
     """
 
     def __init__(self, dropped, bias, *, heads, sizes, scale, causal):
@@ -108,7 +108,7 @@ class Head:
         return triton.load(ref.at[self.index, at[:, None], columns_of(ref)], mask=(at < size)[:, None], other=0)
 
     def load_numbers(self, ref, at):
-        """One number for each query, as a column."""
+        """One number per query, as a column."""
         return triton.load(ref.at[self.index, at], mask=at < self.queries, other=0)[:, None]
 
     def store(self, ref, at, size, values):
@@ -116,7 +116,7 @@ class Head:
         triton.store(ref.at[place], values.astype(ref.dtype), mask=(at < size)[:, None])
 
     def scores(self, query, key, row, column):
-        """How well queries at rows, and keys at columns, match; NEVER where a query may not look."""
+        """The scores of queries (rows) and keys (columns); NEVER where a key is masked."""
         visible = (row < self.queries) & (column < self.keys)
         if self.causal:
             visible &= row >= column
@@ -138,7 +138,7 @@ class Head:
 
     @property
     def last(self):
-        """Up to which block of keys this block of queries looks."""
+        """The end of the blocks of keys that this block of queries sees."""
         count = pl.cdiv(self.keys, BLOCK)
         return jnp.minimum(pl.program_id(1) + 1, count) if self.causal else count
 
@@ -163,7 +163,7 @@ def loop(first, last, body, *start):
 
 
 def average(head, q, k, v, out, sums):
-    """The averages of values, and the logarithms of the sums of exponentials of scores."""
+    """The weighted averages of the values, and the logarithms of the sums of exponentials of the scores."""
     at = places(pl.program_id(1))
     query = head.load(q, at, head.queries)
 
@@ -211,7 +211,7 @@ def pull_keys(head, q, k, v, g, sums, inner, g_k, g_v):
         return (state[0] + triton.dot(slopes.T, query).astype(jnp.float32),
                 state[1] + triton.dot(weights.T, own).astype(jnp.float32))
 
-    first = pl.program_id(1) if head.causal else 0  # block of queries that looks at these keys
+    first = pl.program_id(1) if head.causal else 0  # the first block of queries that sees these keys
     of_key, of_value = loop(first, pl.cdiv(head.queries, BLOCK), look, zeros(BLOCK, k.shape[-1]),
                             zeros(BLOCK, v.shape[-1]))
     head.store(g_k, there, head.keys, of_key * jnp.float32(head.scale))
@@ -223,10 +223,10 @@ def pull_keys(head, q, k, v, g, sums, inner, g_k, g_v):
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(5, 6))
 def attend(query, key, value, bias, dropped, scale, causal):
-    """The averages of values. The bias, of 4 dimensions, some of which may be 1, may be None; it gets no gradient.
+    """Attention. The bias has 4 dimensions, some of which may be 1, or is None; it gets no gradient.
 
     Args:
-        dropped: the key of dropout.
+        dropped: the dropout key.
     """
     return attend_forward(query, key, value, bias, dropped, scale, causal)[0]
 
@@ -256,12 +256,12 @@ form = jax.ShapeDtypeStruct
 
 
 def flatten(x):
-    """All heads of all samples in one dimension."""
+    """Heads and samples merged to one dimension."""
     return x.reshape(-1, *x.shape[2:])
 
 
 class Run:
-    """Runs kernels for some operands."""
+    """Runs kernels on some operands."""
 
     def __init__(self, query, key, bias, dropped, scale, causal):
         self.more = [dropped, rest_scale(dropped), *([] if bias is None else [bias])]

@@ -1,7 +1,7 @@
-"""What jax has inferred of calls, on disk: the next run of a script need not trace them to know their results.
+"""The inferred results of calls, on disk: the next run of a script need not trace the calls again.
 
-An entry holds for one call in one environment (_digests.py). Calls that check elements are not among them: the errors
-that those raise are functions.
+An entry belongs to one call in one environment (_digests.py). Calls with conditions on elements have none, as their
+errors are functions.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ MOST = 4096  # entries for a script
 
 
 class Table:
-    """Entries for a script: {name: (which results are inputs, forms of the others, how they are nested)}.
+    """The entries of a script: {name: (which results are inputs, forms of the others, their structure)}.
 
     Args:
-        programs: the folder.
-        names: of the entries of the folder to be read, the first that is there, and to be written.
+        programs: the folder of the cache.
+        names: of the entries of the folder to write; the first that exists is read.
     """
 
     def __init__(self, programs, names):
@@ -51,7 +51,7 @@ class Table:
             found = [*aliases], forms, from_json(tree)
         except (KeyError, ValueError, TypeError, RecursionError):
             return None
-        self.entries[name] = self.entries.pop(name)  # those that were used last are kept
+        self.entries[name] = self.entries.pop(name)  # the most recently used entries are kept
         return found
 
     def put(self, name, aliases, forms, tree):
@@ -61,7 +61,7 @@ class Table:
             self.has_new = True
 
     def save(self):
-        """Writes the entries, if there are new ones of the code of the sources."""
+        """Writes the entries if there are new ones, unless functions were replaced."""
         if self.has_new and find_replaced() is None:
             self.has_new = False
             self.entries = dict([*self.entries.items()][-MOST:])
@@ -71,7 +71,7 @@ class Table:
 
 
 def to_json(tree):
-    """A tree of results for JSON, which has no tuples."""
+    """The structure of results for JSON, which has no tuples."""
     if type(tree) is tuple:
         return {"tuple": [*map(to_json, tree)]}
     if type(tree) is list:
@@ -97,7 +97,7 @@ table = table_of(_cache.programs)
 
 
 def name_of(signature, *circumstances):
-    """The name of an entry; None where there can be none."""
+    """The name of an entry; None if there cannot be one."""
     if table is None or jax.config.jax_default_device is None:
         return None
     try:

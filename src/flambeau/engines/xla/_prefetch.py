@@ -1,9 +1,9 @@
-"""Programs that this script has run before, loaded ahead: while Python records the first step, a thread reads them.
+"""Preloading of programs: while Python records the first step, a thread loads the programs of the script's last run.
 
-To load a large program takes some tenths of a second, in which nothing else happens if it begins when the program is
-needed. So the folder of compiled programs (_cache.py) also has, for each script, which of them it has used, with these
-arguments or with others. Programs are identified by jax's own keys, which cover the options of the compiler, and used
-only where jax asks for that very key on the same devices: a list that is out of date costs time, and nothing else.
+Loading a large program takes some tenths of a second. So the folder of compiled programs (_cache.py) also stores, for
+each script, which programs it used, with the same arguments and with any. Programs are identified by jax's own keys,
+which cover the compiler options, and are only used if jax asks for that key on the same devices: an outdated list costs
+time, but is otherwise harmless.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from jax._src.lib import xla_client
 
 log = logging.getLogger("flambeau.compiler")
 
-MOST = 16  # programs that are loaded ahead
-PARAMETERS = ["cache_key", "compile_options", "backend", "executable_devices"]  # of jax's function that loads one
-CALLBACKS = "host_callbacks"  # a further one from jax 0.11 on: functions of this process that the program calls
+MOST = 16  # programs to preload
+PARAMETERS = ["cache_key", "compile_options", "backend", "executable_devices"]  # of jax's function that loads a program
+CALLBACKS = "host_callbacks"  # an additional one from jax 0.11 on: host functions that the program calls
 
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A program as jax asks for it."""
+    """jax's request for a program."""
 
     key: str
-    options: str = dataclasses.field(compare=False)  # serialized, in base64: not always the same text
+    options: str = dataclasses.field(compare=False)  # serialized, in base64; equal options may differ in text
     platform: str
     devices: tuple
 
@@ -48,7 +48,7 @@ class Request:
 
     @property
     def arguments(self):
-        """What jax's function takes."""
+        """The arguments for jax's function."""
         options = xla_client.CompileOptions.ParseFromString(base64.b64decode(self.options))
         devices = {device.id: device for device in jax.local_devices(backend=self.platform)}
         found = xla_client.DeviceList(tuple([devices[i] for i in self.devices]))
@@ -56,23 +56,23 @@ class Request:
 
 
 class Missing(BaseException):
-    """There is no such program. (Of an Exception jax would say so and compile what it has.)"""
+    """The program does not exist. (jax would catch an Exception, warn, and compile what it was passed.)"""
 
 
 class Here(threading.local):
-    """What a thread has jax do; see ``Prefetch.asking_for`` and ``noting``."""
+    """What a thread has asked jax for; see ``Prefetch.asking_for`` and ``noting``."""
 
     key: str | None = None
     keys: list[str] | None = None
 
 
 class Prefetch:
-    """Loads the programs of the last run of a script, and notes those of this one. For jax it is the folder of them.
+    """Preloads the programs of a script's last run, and notes those of this one. It replaces the folder for jax.
 
     Args:
-        folder: that of the programs.
-        load: jax's function that loads one.
-        runs: the key of this run of a script; see ``runs_like_this``.
+        folder: the folder of programs.
+        load: jax's function that loads a program.
+        runs: the keys of this run of a script; see ``runs_like_this``.
     """
 
     def __init__(self, folder, load, runs):
@@ -81,8 +81,8 @@ class Prefetch:
         self.load = load
         self.names = ["script-" + hashlib.sha256(json.dumps(run).encode()).hexdigest() for run in runs]
         self.requests: dict[str, Request] = {}
-        self.uses: list[Request] = []  # in this run
-        self.history = self.read_history()  # in the last one, or what was last written
+        self.uses: list[Request] = []  # of this run
+        self.history = self.read_history()  # of the last run, or as last written
         self.queue: list[Request] = []
         self.executables: dict[Request, Any] = {}
         self.current: Request | None = None
@@ -98,14 +98,14 @@ class Prefetch:
         return []
 
     def start(self):
-        """Begins to load; jax knows its devices by now."""
+        """Starts loading. Called when jax knows its devices."""
         if self.thread is not None or jax.process_count() > 1:
             return
         self.queue = [request for request in self.history[:MOST] if request not in self.uses]
         log.debug("%d compiled programs are to be loaded ahead", len(self.queue))
         self.thread = threading.Thread(target=self.work, daemon=True, name="flambeau-programs")
         self.thread.start()
-        atexit.register(self.stop)  # before jax lets go of the devices
+        atexit.register(self.stop)  # before jax releases the devices
 
     def work(self):
         while True:
@@ -116,7 +116,7 @@ class Prefetch:
             found = None, None
             try:
                 found = self.load(*request.arguments)
-            except Exception as error:  # whoever needs it will see what is wrong
+            except Exception as error:  # it is raised where the program is needed
                 log.info("a compiled program is not loaded ahead: %s", error)
             with self.change:
                 if self.current is request:
@@ -126,7 +126,7 @@ class Prefetch:
                 self.change.notify_all()
 
     def forget(self):
-        """Gives up what is not loaded yet, and lets go of what nobody has asked for."""
+        """Cancels loading, and drops programs that nobody has asked for."""
         with self.change:
             self.queue.clear()
             self.executables.clear()
@@ -134,12 +134,12 @@ class Prefetch:
             self.change.notify_all()
 
     def stop(self):
-        """Waits for the thread, which loads no more."""
+        """Cancels loading, and waits for the thread."""
         self.forget()
         self.thread.join()
 
     def take(self, request):
-        """(executable, compile time), if it was loaded, or is just being; else None."""
+        """(executable, compile time) if the program was preloaded, or is being loaded; otherwise None."""
         with self.change:
             self.change.wait_for(lambda: self.current != request)
             if request in self.queue:
@@ -150,7 +150,7 @@ class Prefetch:
 
     @contextlib.contextmanager
     def asking_for(self, key):
-        """A context in which jax finds the program with this key, whichever it asks for; Missing, if it does not."""
+        """A context in which jax gets the program with this key, whichever it asks for; Missing if that fails."""
         self.here.key = key
         try:
             yield
@@ -160,7 +160,7 @@ class Prefetch:
             self.here.key = None
 
     def find_asked_for(self, *others):
-        """What ``get_executable_and_time`` returns within ``asking_for``."""
+        """The result of ``get_executable_and_time`` within ``asking_for``."""
         key, self.here.key = self.here.key, None
         try:
             found = self.get_executable_and_time(key, *others)
@@ -172,7 +172,7 @@ class Prefetch:
 
     @contextlib.contextmanager
     def noting(self):
-        """A context with the list of the keys of programs that jax finds, or has compiled and kept, in it."""
+        """A context that lists the keys of programs that jax loads, or compiles and stores, in it."""
         self.here.keys = found = []
         try:
             yield found
@@ -180,7 +180,7 @@ class Prefetch:
             self.here.keys = None
 
     def get_executable_and_time(self, cache_key, compile_options, backend, executable_devices, host_callbacks=()):
-        """In the place of jax's function."""
+        """Replaces jax's function."""
         if self.here.key is not None:
             return self.find_asked_for(compile_options, backend, executable_devices)
         if host_callbacks:
@@ -196,19 +196,19 @@ class Prefetch:
         return self.folder.get(key)
 
     def put(self, key, contents):
-        """Keeps a program that was compiled just now."""
+        """Stores a newly compiled program."""
         self.folder.put(key, contents)
         self.note(key)
 
     def note(self, key):
-        """Notes that a program was used, which is on disk."""
+        """Notes that a stored program was used."""
         if self.here.keys is not None:
             self.here.keys.append(key)
         request = self.requests.get(key)
         if request is None or request in self.uses or len(self.uses) == MOST:
             return
         if request not in self.history:
-            self.forget()  # the script does something else this time
+            self.forget()  # this run differs from the last
         self.uses.append(request)
         if self.uses != self.history[:len(self.uses)]:
             self.history = self.uses.copy()
@@ -217,7 +217,7 @@ class Prefetch:
 
 
 def runs_like_this():
-    """The key of this run of a script: the script and its arguments, else the script alone."""
+    """The keys of this run of a script: the script with its arguments, and the script alone."""
     arguments = [*map(str, getattr(sys, "argv", ()))]
     if not arguments or not os.path.isfile(arguments[0]):  # python -c, interactive, or embedded
         return [[os.getcwd(), *sys.orig_argv]]
@@ -226,7 +226,7 @@ def runs_like_this():
 
 
 def with_prefetch(folder):
-    """The folder, with programs that are loaded ahead; itself where jax loads programs in another way than is known."""
+    """A Prefetch for the folder; the folder itself if jax's function for loading is not as expected."""
     load = getattr(cache_of_jax, "get_executable_and_time", None)
     if load is None or [*inspect.signature(load).parameters] not in (PARAMETERS, [*PARAMETERS, CALLBACKS]):
         return folder

@@ -12,12 +12,12 @@ from ._digests import trace_context
 from ._lowering import lowering
 from ._stand_ins import compile_program
 
-MOST_FAMILIES = 512  # structures whose programs are kept
-COMPILER_OPTIONS = {"xla_allow_excess_precision": False}  # what is stored in half precision is rounded to it
+MOST_FAMILIES = 512  # structures whose programs are cached
+COMPILER_OPTIONS = {"xla_allow_excess_precision": False}  # values stored in half precision must be rounded
 
 
 class Statistics:
-    """How many programs were compiled, and how many runs there were."""
+    """The numbers of compilations and of runs."""
 
     compilations = runs = 0
 
@@ -25,11 +25,11 @@ class Statistics:
 class Family:
     """The programs of one structure: recorded calls, and which of their results are returned.
 
-    They differ in the numbers that are constants in them, and in the inputs whose memory they may use for results.
+    They differ in the numbers that are constants, and in the inputs whose memory is reused for results.
 
     Args:
-        calls: (signature, places of its inputs) pairs. Places from 0 on count results in the order of the calls, -1, -2
-            and so on arrays from outside.
+        calls: (signature, places of its inputs) pairs. Places from 0 on are results in the order of the calls; -1, -2
+            and so on are arrays from outside.
         outputs: places of the results to return.
     """
 
@@ -44,7 +44,7 @@ class Family:
         self.room = collections.Counter([self.forms[p] for p in outputs])
         forms = [(p, self.forms[p]) for p in self.leaves]
         self.candidates = [(p, form) for p, form in forms if form in self.room]  # inputs that could be donated
-        self.varying = []  # places of numbers that are inputs
+        self.varying = []  # indices of numbers that are inputs
         self.numbers = None  # of the last run
         self.programs = {}
         self.sightings = collections.Counter()  # of inputs that could be donated
@@ -52,8 +52,8 @@ class Family:
     def prepare(self, leaves, numbers):
         """Compiles the program for these inputs; returns a function that runs it.
 
-        That empties the list of leaves, and returns (results, whether conditions hold, the values that violate them):
-        arrays that are still computed.
+        The function empties the list of leaves, and returns (results, whether conditions hold, the values that violate
+        them): arrays that may still be being computed.
         """
         self.note_numbers(numbers)
         constants = list(numbers)
@@ -73,15 +73,15 @@ class Family:
         return run
 
     def note_numbers(self, numbers):
-        """Numbers that are seen to change become inputs. (Where something is decided by one, its signature is another.)
-        """
+        """Makes numbers that have changed inputs. (If a call decides something by a number, its signature changes
+        instead.)"""
         if self.numbers is not None and numbers != self.numbers:
             changed = {i for i, (now, before) in enumerate(zip(numbers, self.numbers, strict=True)) if now != before}
             self.varying = sorted({*self.varying, *changed})
         self.numbers = numbers
 
     def donatable(self, leaves):
-        """The places of inputs that nobody else holds, as far as there are results of their shape and dtype."""
+        """The places of inputs without other references, as many as there are results of their shape and dtype."""
         room, found = self.room.copy(), []
         for p, form in self.candidates:
             if room[form] > 0 and sys.getrefcount(leaves[-1 - p]) <= ALONE and type(leaves[-1 - p]) is ARRAY:
@@ -90,7 +90,7 @@ class Family:
         return tuple(found)
 
     def program_for(self, constants, donatable):
-        """A program that donates these inputs; at their first sighting one that donates fewer will do."""
+        """A program that donates these inputs; when they are first seen, an existing one that donates fewer will do."""
         found = self.programs.get((constants, donatable))
         if found is None:
             self.sightings[donatable] += 1
@@ -104,9 +104,9 @@ class Family:
         return found
 
     def replacements(self, donated):
-        """{input: output that takes its memory}: one of the same form, of the last call that has such results.
+        """{input: output that reuses its memory}: an output of the same form, of the last call that uses the input.
 
-        A state is read for the last time where it is replaced; another result in its memory would need a copy of it.
+        State is last read where it is replaced; for another result in its memory, XLA would have to copy it.
         """
         missing, outputs, found = set(donated), set(self.outputs), {}
         for step in reversed(self.steps):
@@ -122,7 +122,7 @@ class Family:
 
 
 def references_of_our_own():
-    """How many references there are in ``donatable`` to an array that nobody else holds."""
+    """The reference count, in ``donatable``, of an array without other references."""
     leaves = [object()]
     return sys.getrefcount(leaves[-1])
 
@@ -145,7 +145,7 @@ class Step:
 
 
 def needed_steps(calls, outputs):
-    """The calls on which the outputs, or conditions on elements, depend."""
+    """The calls that the outputs, or conditions on elements, depend on."""
     result_counts = itertools.accumulate((len(s.avals) for s, _ in calls), initial=0)
     number_counts = itertools.accumulate((len(s.numbers) for s, _ in calls), initial=0)
     steps = [Step(s, places, r, n) for (s, places), r, n in zip(calls, result_counts, number_counts)]
@@ -158,12 +158,12 @@ def needed_steps(calls, outputs):
 
 
 class Program:
-    """Steps, compiled.
+    """A compiled sequence of steps.
 
     Args:
-        family: whose structure it has.
-        constants: its numbers; None for those that are inputs.
-        donated: places of the inputs whose memory it takes.
+        family: its structure.
+        constants: the numbers; None for those that are inputs.
+        donated: places of the inputs whose memory is reused.
     """
 
     def __init__(self, family, constants, donated):
@@ -171,21 +171,21 @@ class Program:
         self.constants = constants
         replacements = family.replacements(donated)
         self.donated = [*replacements, *[p for p in donated if p not in replacements]]
-        self.outputs = dict.fromkeys([*replacements.values(), *family.outputs])  # jax pairs those of one form, in order
+        self.outputs = dict.fromkeys([*replacements.values(), *family.outputs])  # jax pairs equal forms in order
         place = {p: i for i, p in enumerate(self.outputs)}
         self.order = [place[p] for p in family.outputs]
         self.others = [p for p in family.leaves if p not in set(donated)]
         self.executable = None
 
     def compile(self, arguments):
-        """What runs it: with arguments like these, of which the first are the donated ones."""
+        """The executable, for arguments like these, the first of which are donated."""
         if self.executable is None:
             with lowering():
                 self.executable = compile_program(self.trace, arguments, 0, COMPILER_OPTIONS, self.parts)
         return self.executable
 
     def parts(self):
-        """Its key among programs."""
+        """The parts of its cache key."""
         steps = [(s.signature.digest, s.inputs, s.first_result, s.numbers.start) for s in self.family.steps]
         return steps, self.constants, self.family.varying, self.donated, self.others, [*self.outputs], precision.key
 
@@ -205,7 +205,7 @@ class Program:
 
 
 def as_few_arrays(conditions):
-    """(whether they hold, the values that are wrong) of conditions: as arrays, each of which a run has to hand over."""
+    """(whether they hold, the values that violate them) of conditions, in few arrays, each of which has a cost."""
     if not conditions:
         return [], []
     holds, wrong = zip(*conditions, strict=True)
@@ -215,13 +215,13 @@ def as_few_arrays(conditions):
 
 
 class Families:
-    """Families by structure: the last ones that were used."""
+    """A cache of the most recently used families, by structure."""
 
     def __init__(self):
         self.families = collections.OrderedDict()
 
     def find(self, calls, outputs):
-        key = calls, outputs, precision.key, trace_context()  # the device and settings of jax
+        key = calls, outputs, precision.key, trace_context()  # with the default device and other settings of jax
         family = self.families.get(key)
         if family is None:
             family = self.families[key] = Family(calls, outputs)

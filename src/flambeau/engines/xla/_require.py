@@ -1,4 +1,4 @@
-"""What must hold of elements: checked now, or, of values that are not known yet, by the program when it runs."""
+"""Requirements on elements: checked immediately, or for unknown values by the program when it runs."""
 
 import jax.numpy as jnp
 
@@ -7,7 +7,7 @@ from ..numpy.index import OUT_OF_BOUNDS
 
 
 def require(holds, values, error, message, **details):
-    """Raises `error` unless all of `holds` is true; ``{index}`` in the message is the first wrong one of `values`."""
+    """Raises `error` unless all of `holds` is true; ``{index}`` in its message is the first invalid one of `values`."""
     if not holds.size:
         return
     holds = jnp.ravel(holds)
@@ -16,7 +16,7 @@ def require(holds, values, error, message, **details):
 
 
 def within(index, size, dim, *, wraps=False, error=IndexError, message=OUT_OF_BOUNDS):
-    """Requires of indices to be below `size`, and, unless they count from the end (`wraps`), not below zero."""
+    """Requires that indices are below `size`, and nonnegative unless they count from the end (`wraps`)."""
     if index.dtype != bool:
         lowest = -size if wraps else 0
         require((index >= lowest) & (index < size), index, error, message, dim=dim, size=size)

@@ -1,7 +1,7 @@
-"""Calls in the trace of a compiled function, recorded as devices record them: one equation for each.
+"""Calls in the trace of a compiled function as one equation each, as lazy execution records them.
 
-All calls of one signature share what jax has traced for it, also with what ran lazily before. So a step of many alike
-layers is traced, and lowered, once a layer; and not at all where the program is known already (_stand_ins.py).
+Calls with the same signature share what jax has traced for it, also with lazy execution. So a step with many equal
+layers is traced and lowered once per kind of layer, or not at all if the program is known (_stand_ins.py).
 """
 
 import jax
@@ -17,12 +17,12 @@ from .memory import jax_device
 
 
 class SharedCall(Primitive):
-    """A call in a trace. Wherever the equation is evaluated, there is the call itself."""
+    """A call in a trace. Evaluating the equation calls the function."""
 
     multiple_results = True
 
     def record(self, signature, numbers, arrays):
-        """The traced results of a call, other than those that are inputs of it."""
+        """The traced results of a call, except those that are inputs."""
         if not signature.computes:
             return ()
         return super().bind(*arrays, signature=signature, numbers=numbers, precision=precision.key)
@@ -34,7 +34,7 @@ class SharedCall(Primitive):
 
 
 def weaken(x, dtype):
-    """A number that yields to the dtypes of arrays, as in the trace: inputs of programs do not."""
+    """A weakly typed number, as it was in the trace; inputs of programs are not."""
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=True, sharding=None)
 
 
@@ -45,13 +45,13 @@ shared_call.def_abstract_eval(lambda *_, signature, **__: [
 
 @engine.immediate
 def call_shared(function, args, settings, device, require):
-    """``function(*args, **settings)`` on traced arrays, for a program on `device`; NotImplemented: call it by itself.
+    """``function(*args, **settings)`` on traced arrays, for a program on `device`; NotImplemented to call it directly.
 
-    Only traced arrays may be among the arguments: what is constant may decide something. Of numbers, which have no
-    dimensions, the host may compute the results: they are no affair of the device's.
+    All arrays among the arguments must be traced: constants may affect decisions. Computations on numbers only are left
+    out, since the host may run them.
 
     Args:
-        require: called with (holds, wrong, error) of each condition on elements.
+        require: called with (holds, wrong, error) for each condition on elements.
     """
     try:
         key, arrays, numbers = read_call(function, args, settings, jax.core.Tracer)

@@ -1,7 +1,7 @@
-"""Whether the code that runs is that of the sources, by which programs are known in other processes.
+"""Detects whether the running code is that of the sources, which identify programs across processes.
 
-It is not where a file was written to after the package was imported, nor where somebody has put a function of their own
-in the place of a kernel, or of a function of jax or NumPy that kernels call.
+It is not if a file was modified after the import, or if a kernel, or a function of jax or NumPy that kernels call, was
+replaced.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ..._import_time import IMPORTED_AT
 
 PACKAGE = pathlib.Path(__file__).parents[2]
 USED_BY_KERNELS = ("jax.numpy", "jax.lax", "jax.nn", "jax.scipy", "jax.random", "jax.ops", "jax.image",
-                   f"{PACKAGE.name}.ops", f"{PACKAGE.name}.engines")  # modules, with those in them
+                   f"{PACKAGE.name}.ops", f"{PACKAGE.name}.engines")  # modules and their submodules
 STANDARD = sys.stdlib_module_names - {"__main__", "unittest"}
 KNOWN = frozenset((PACKAGE.name, "jax", "jaxlib", "numpy", "ml_dtypes", "nanobind", "opt_einsum", "scipy", *STANDARD))
 
 
 @functools.cache
 def digest_of_sources():
-    """A digest of this package as it was imported; None where there is none."""
+    """A digest of this package as it was imported; None if that is not known."""
     found, files = hashlib.sha256(), sorted(PACKAGE.rglob("*.py"))
     try:
         for file in files:
@@ -35,24 +35,24 @@ def digest_of_sources():
             found.update(f"{file.relative_to(PACKAGE)} {len(contents)}\n".encode() + contents)
     except OSError:
         return None
-    return found.hexdigest() if PACKAGE / "__init__.py" in files else None  # else there are compiled files alone
+    return found.hexdigest() if PACKAGE / "__init__.py" in files else None  # otherwise there are only compiled files
 
 
 class Replaced:
-    """What was seen to be replaced: the name of it. What has been traced with it stays in use."""
+    """The name of a function that was replaced. Code traced with it remains in use."""
 
     name: str | None = None
 
 
 def find_replaced():
-    """The name of a function that has been replaced, now or before; None if there is none."""
+    """The name of a function that is or was replaced; None if there is none."""
     if Replaced.name is None:
         Replaced.name = next(replaced_names(), None)
     return Replaced.name
 
 
 def replaced_names():
-    from . import engine  # whose kernels need what is here
+    from . import engine  # imported late: its kernels import this module
 
     owners = [(name, module) for name, module in [*sys.modules.items()] if is_used_by_kernels(name)]
     for owner, found in (*owners, ("numpy", np), (f"{engine}", engine)):
@@ -67,7 +67,7 @@ def is_used_by_kernels(module):
 
 
 def package_of(x):
-    """The package that something callable is of."""
+    """The package that defines a callable."""
     if isinstance(x, types.FunctionType):
         module = x.__globals__.get("__name__")
     elif callable(inner := getattr(x, "func" if isinstance(x, functools.partial) else "__wrapped__", None)):

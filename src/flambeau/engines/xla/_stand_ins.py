@@ -1,10 +1,9 @@
-"""Programs that were compiled before, found by what they are made of: jax then neither traces nor lowers them.
+"""Finds compiled programs by the digest of their parts, so that jax need not trace and lower them.
 
-The folder of compiled programs (_cache.py) has an entry for each way to make a program that was gone before, by the
-digest of what it is made of and of its environment (_digests.py). It says under which key jax keeps the program, and
-what goes in and comes out. Of these jax compiles a stand-in, a single call of nothing, and when it looks for that in
-the folder, it finds the program. Should it not look there, or should the program be gone, then the program is traced
-and lowered as if there were no entry.
+The folder of compiled programs (_cache.py) has an entry for each program, named by the digest of its parts and of the
+environment (_digests.py). The entry has jax's key for the program, and the forms of its inputs and outputs. jax then
+compiles a stand-in with the same inputs and outputs, a single call that does nothing; when it looks for that in the
+folder, it gets the real program. If this fails, the program is traced and lowered as usual.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ log = logging.getLogger("flambeau.compiler")
 
 
 class Form(NamedTuple):
-    """What goes into a program, and what comes out."""
+    """The inputs and outputs of a program."""
 
-    key: str  # jax's
-    places: list  # of the arguments that it takes, among all leaves
-    results: list  # (shape, name of the dtype, weak_type)
-    tree: Any  # how the results are nested, with numbers in their place
+    key: str  # of jax's cache
+    places: list  # indices of the arguments that it uses, among all leaves
+    results: list  # (shape, dtype name, weak_type)
+    tree: Any  # the structure of the results, with numbers as leaves
 
     @classmethod
     def of(cls, key, compiled, results):
-        """That of a program of jax, which returns such `results`; None where it is not known how it is called."""
+        """The form of a program compiled by jax with these `results`; None if its calling convention is not known."""
         executable, parameters = getattr(compiled, "_executable", None), getattr(compiled, "_params", None)
         kept = getattr(executable, "_kept_var_idx", None)
         calls_host = getattr(getattr(executable, "unsafe_call", None), "has_host_callbacks", None)
@@ -48,7 +47,7 @@ class Form(NamedTuple):
 
     @classmethod
     def read(cls, contents):
-        """What was written; None for what was not."""
+        """The form in an entry; None if it is invalid."""
         try:
             key, places, results, tree = json.loads(contents or "null")
             results = [(tuple(shape), np.dtype(dtype), bool(weak)) for shape, dtype, weak in results]
@@ -69,19 +68,19 @@ known_program.def_abstract_eval(lambda *_, results: [
 
 
 def _lower(context, *operands, results):
-    return jax.ffi.ffi_lowering("flambeau_known_program")(context, *operands)  # which never runs
+    return jax.ffi.ffi_lowering("flambeau_known_program")(context, *operands)  # it is never run
 
 
 mlir.register_lowering(known_program, _lower)
 
 
 def compile_program(function, arguments, donated, options, parts):
-    """``jax.jit(function)``, compiled for these arguments, arrays or what is like them, on the default device.
+    """``jax.jit(function)``, compiled for arguments like these on the default device.
 
     Args:
-        donated: the places of those whose memory it may use.
-        options: the compiler's.
-        parts: returns the parts of the program's key; it may raise NoDigest.
+        donated: the indices of the arguments whose memory may be reused.
+        options: of the compiler.
+        parts: returns the parts of the program's key; may raise NoDigest.
     """
     settings = dict(donate_argnums=donated, compiler_options=options)
     programs = _cache.programs
@@ -112,7 +111,7 @@ def find(programs, name, arguments, settings):
 
 
 def compile_and_note(programs, name, function, arguments, settings):
-    """A program as jax makes it, with an entry of that name, unless that is None."""
+    """Compiles a program, and writes its entry, unless the name is None."""
     jitted = jax.jit(function, **settings)
     lowered = jitted.lower(*arguments)
     with programs.noting() as keys:
@@ -125,7 +124,7 @@ def compile_and_note(programs, name, function, arguments, settings):
 
 
 def name_of(arguments, settings, parts):
-    """The name of an entry; None where there can be none."""
+    """The name of an entry; None if there cannot be one."""
     try:
         check_code()
         forms = [form_of(x) for x in jax.tree.leaves(arguments)]
@@ -136,7 +135,7 @@ def name_of(arguments, settings, parts):
 
 
 def form_of(x):
-    """What a program depends on of an argument."""
+    """The properties of an argument that a program depends on."""
     sharding = getattr(x, "sharding", None)
     if sharding is None:
         return np.shape(x), np.result_type(x)

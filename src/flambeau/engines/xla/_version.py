@@ -13,7 +13,7 @@ TOO_NEW = (
 
 
 def check_version(found):
-    """Raises where jax is too old, and warns where it is newer than what the engine is tested with."""
+    """Raises if jax is too old; warns if it is newer than the tested versions."""
     version = tuple(map(int, re.findall(r"\d+", found)[:2]))
     words = dict(oldest=".".join(map(str, OLDEST)), newest=".".join(map(str, NEWEST)), found=found)
     if version < OLDEST:

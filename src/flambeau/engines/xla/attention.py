@@ -1,4 +1,5 @@
-"""Attention in half precision: by cuDNN's kernel, or with dropout by our own, where they serve; else in float32."""
+"""Attention in half precision: by cuDNN's kernel, with dropout by our own, or in float32 if they do not support the
+case."""
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ from .random import draw_key
 
 HALF = (jnp.bfloat16, jnp.float16)
 IMPLEMENTATION = "cudnn"
-LOWEST = {"bfloat16": -2.0**41, "float16": -2.0**15}  # hides a key; finite, as cuDNN subtracts two of them
+LOWEST = {"bfloat16": -2.0**41, "float16": -2.0**15}  # score of a masked key; finite: cuDNN subtracts two of them
 
 
 def formula(query, key, value, mask, dropped, scale, causal):
@@ -31,7 +32,7 @@ def formula(query, key, value, mask, dropped, scale, causal):
 
 
 def by_cudnn(query, key, value, mask, scale, causal):
-    """Attention by one kernel. It also returns what backward needs: so XLA finds the same call in the forward again."""
+    """Attention by one kernel. It also returns what backward needs, so XLA merges it with the forward."""
     length, bias = query.shape[2], bias_of(mask, query, key)
     query, key, value, more = with_even_lengths(*[x.swapaxes(1, 2) for x in (query, key, value)], bias)
     out, _ = jax.nn.dot_product_attention(query, key, value, scale=scale, is_causal=causal, return_residual=True,
@@ -41,7 +42,7 @@ def by_cudnn(query, key, value, mask, scale, causal):
 
 
 def bias_of(mask, query, key):
-    """A mask as cuDNN takes it: numbers to be added to the scores, of which there is a row for each query."""
+    """A mask in cuDNN's form: numbers to add to the scores, with a row for each query."""
     if mask is None:
         return None
     lowest = jnp.asarray(LOWEST[query.dtype.name], query.dtype)
@@ -51,12 +52,12 @@ def bias_of(mask, query, key):
 
 
 def sees_nothing(mask):
-    """For which queries there is no key."""
+    """The queries without visible keys."""
     return jnp.all(~mask if mask.dtype == bool else mask == -jnp.inf, axis=-1, keepdims=True)
 
 
 def with_even_lengths(query, key, value, bias):
-    """Batches of sequences, padded where jax refuses to differentiate cuDNN's kernel, and what hides the padding."""
+    """Pads odd sequence lengths, for which jax cannot differentiate cuDNN's kernel; returns a mask for the padding."""
     sizes = query.shape[1], key.shape[1]
     if not any(n % 2 for n in sizes):
         return query, key, value, {} if bias is None else {"bias": bias}
@@ -69,7 +70,7 @@ def with_even_lengths(query, key, value, bias):
 
 
 def are_heads(query, key, value):
-    """Whether these are batches of heads, as kernels take them, on a GPU."""
+    """Whether these are batches of heads in the kernels' format, on a GPU."""
     alike = query.shape[:2] == key.shape[:2] == value.shape[:2] and query.shape[-1] == value.shape[-1]
     return query.dtype in HALF and query.ndim == 4 and alike and is_on_gpu()
 
@@ -93,7 +94,7 @@ def attention_key(generator, query, key, value, p):
 
 
 def is_key(dropped):
-    """Whether it is the key of factors, instead of factors of weights."""
+    """Whether this is a dropout key, and not dropout factors."""
     return dropped.ndim == 1
 
 

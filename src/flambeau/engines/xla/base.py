@@ -1,4 +1,4 @@
-"""The XLA twins of the kernels in ``engines/numpy/base.py``. Arrays are immutable here: a write makes a new one."""
+"""The XLA twins of the kernels in ``engines/numpy/base.py``. Arrays are immutable: a write creates a new one."""
 
 import jax.numpy as jnp
 
@@ -40,7 +40,7 @@ def broadcast_as(x, shape, dtype):
 
 
 def overwrite(into, make, *args):
-    """What `make` makes, in place of an array whose elements nobody reads: they may have been lost to an error."""
+    """The result of `make`, replacing an array whose elements are not read: an error may have made them unreadable."""
     return record_call(make, args, {}, graph_of([value_of(into)]))[0]
 
 
@@ -62,7 +62,7 @@ def reshape_view(x, shape):
 
 @engine.kernel
 def put_view(base, view_of, value):
-    """`base` with `value` in the place of a view: the places are found by viewing the indices of the elements."""
+    """`base` with `value` in a view of it, which is found by viewing the indices of the elements."""
     places = view_of(jnp.arange(base.size).reshape(base.shape))
     value = jnp.broadcast_to(value, places.shape)
     return base.reshape(-1).at[places.reshape(-1)].set(value.reshape(-1)).reshape(base.shape)

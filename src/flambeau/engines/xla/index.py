@@ -15,7 +15,7 @@ from ._require import within
 
 
 def index_key(x, indices, dims):
-    """The key that has `indices` at the dimensions `dims` of x and takes all of the others."""
+    """The key with `indices` at the dimensions `dims` of x, and slices at all others."""
     key = [slice(None)] * (dims[-1] + 1)
     for d, i in zip(dims, indices, strict=True):
         within(i, x.shape[d], d, wraps=True)
@@ -43,7 +43,7 @@ def index_put(x, indices, dims, values, accumulate, into=False):
 
 
 def put_masked(x, mask, dim, value, accumulate):
-    """One value wherever a mask is set: no shape depends on the mask."""
+    """Stores one value where a mask is set, without shapes that depend on the mask."""
     mask = mask.reshape((1,) * dim + mask.shape + (1,) * (x.ndim - dim - mask.ndim))
     return jnp.where(mask, x + value if accumulate else value, x).astype(x.dtype)
 
@@ -56,7 +56,7 @@ def unindex(g, indices, dims, shape):
 
 @engine.kernel
 def without_row(index, rows, number):
-    """No shape may depend on the indices: the rows are there, and zero."""
+    """The rows, with zeros at the excluded index: shapes must not depend on indices."""
     return index, jnp.where((index != number)[:, None], rows, 0)
 
 
@@ -99,14 +99,14 @@ def masked_fill(x, mask, value, into=False):
 
 @engine.kernel
 def masked_select(x, mask):
-    """A mask that is known when a program is traced stays a NumPy array: it decides the shape of the result."""
+    """A mask that is constant in a trace stays a NumPy array: it determines the shape of the result."""
     shape = jnp.broadcast_shapes(x.shape, mask.shape)
     lib = jnp if isinstance(mask, jax.core.Tracer) else np
     return jnp.broadcast_to(x, shape)[lib.broadcast_to(mask, shape)]
 
 
 def place_in_order(mask):
-    """For each element under the mask, how many are under it before that one."""
+    """For each element under the mask, the number of such elements before it."""
     return jnp.cumsum(mask.reshape(-1)).reshape(mask.shape) - 1
 
 
@@ -122,7 +122,7 @@ def masked_scatter(x, mask, source, into=False):
 def masked_pack(x, mask, shape):
     x, mask = jnp.broadcast_arrays(x, mask)
     size = math.prod(shape)
-    place = jnp.where(mask, place_in_order(mask), size)  # beyond the end: dropped
+    place = jnp.where(mask, place_in_order(mask), size)  # out of bounds: dropped
     return jnp.zeros(size, x.dtype).at[place].set(x, mode="drop").reshape(shape)
 
 

@@ -1,9 +1,9 @@
-"""Lazy evaluation: on XLA devices calls are recorded, and run together as one program when somebody needs elements.
+"""Lazy evaluation: on XLA devices calls are recorded, and run together as one program when elements are needed.
 
-A LazyArray stands where an array of jax would. It knows its shape and dtype; its elements may not be computed yet. What
-is recorded on a device, in order, is its Graph. When elements are needed, the graph runs as one XLA program, which is
-cached by the structure of the graph: a training loop compiles its first steps, and runs the programs from then on.
-Results that nobody holds any more are not computed.
+A LazyArray takes the place of a jax array. Its shape and dtype are known; its elements may not be computed yet. The
+calls recorded on a device form its Graph. When elements are needed, the graph runs as one XLA program, which is cached
+by the structure of the graph: a training loop compiles its first steps, and then reruns the programs. Results without
+references are not computed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from ._failures import FAILED, as_pytorch_error, failure_of, note_failure
 from ._programs import Families, Statistics
 
 _new = object.__new__
-LONGEST = 20_000  # calls after which a graph runs, whether somebody needs elements or not
+LONGEST = 20_000  # calls after which a graph runs in any case
 
 
 class LazyArray(ShapedArray):
-    """An array on an XLA device, whose elements may still have to be computed."""
+    """An array on an XLA device, whose elements may not be computed yet."""
 
     __slots__ = ("__weakref__", "_slot", "_value", "aval", "dtype", "graph", "shape")
 
@@ -49,14 +49,14 @@ class LazyArray(ShapedArray):
 
     @classmethod
     def of(cls, array):
-        """A lazy array for one of jax, whose elements are there."""
+        """A lazy array for a computed jax array."""
         self = cls(aval_of(array), Graph.on(next(iter(array.devices()))), None)
         self._value = array
         return self
 
     @property
     def value(self):
-        """The array of jax; the graph runs if it has not yet."""
+        """The jax array; runs the graph if necessary."""
         found = self._value
         if found is None:
             self.graph.run()
@@ -67,7 +67,7 @@ class LazyArray(ShapedArray):
 
     @property
     def verified_value(self):
-        """The array of jax, after all checks of elements so far: what others than recorded calls may take."""
+        """The jax array, after all pending checks, for use outside of recorded calls."""
         found = self.value
         verify()
         return found
@@ -155,7 +155,7 @@ def method(array, name, *args, **kwargs):
 
 
 class At:
-    """``x.at[key].set(value)`` and its like."""
+    """``x.at[key].set(value)`` and similar updates."""
 
     def __init__(self, array, key=None):
         self.array = array
@@ -196,7 +196,7 @@ LazyArray.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 class Graph:
-    """What was recorded on a device, and has not run."""
+    """The recorded calls of a device that have not run yet."""
 
     families = Families()
     of_device: dict[object, Graph] = {}
@@ -220,7 +220,7 @@ class Graph:
 
     @property
     def contents(self):
-        """All that was recorded."""
+        """Everything that was recorded."""
         return self.calls, self.results, self.leaves, self.places, self.numbers, self.conditions
 
     @contents.setter
@@ -241,7 +241,7 @@ class Graph:
         return place
 
     def append(self, signature, inputs, numbers):
-        """Records a call; returns those of its results that are no inputs of it."""
+        """Records a call; returns its results, except those that are inputs."""
         places, known = [], self.places
         for x in inputs:
             place = None
@@ -265,14 +265,15 @@ class Graph:
             computed.append(array)
             slot += 1
         conditions = [*zip(signature.errors, [users_line()] * len(signature.errors))] if signature.errors else ()
-        self.results += computed  # from here on without a call, after which an interrupt could come
+        self.results += computed  # no calls from here on, so that no interrupt can come in between
         self.numbers += numbers
         self.conditions += conditions
         self.calls += ((signature, places),)
         return computed
 
     def run(self):
-        """Runs what was recorded, as far as somebody holds its results. An interrupt before that leaves it recorded."""
+        """Runs the recorded calls whose results are still referenced. After an interrupt before that, they stay
+        recorded."""
         with recording_lock:
             recorded = self.contents
             calls, _, leaves, _, numbers, conditions = recorded
@@ -285,7 +286,7 @@ class Graph:
                     return
                 with self.tracing():
                     start = self.families.find(tuple(calls), wanted).prepare(leaves, tuple(numbers))
-                    with uninterrupted():  # what the program takes the memory of would be lost with its results
+                    with uninterrupted():  # an interrupt would lose both donated inputs and results
                         is_running = True
                         self.store(arrays, conditions, *start())
             except BaseException as error:
@@ -302,14 +303,14 @@ class Graph:
 
     @staticmethod
     def store(arrays, conditions, values, holds, wrong):
-        """Puts what a program has computed where it was asked for."""
+        """Stores the results of a program in their lazy arrays."""
         for array, value in zip(arrays, values, strict=True):
             array._value = value
         Run.note(arrays, holds, wrong, conditions)
 
     @contextlib.contextmanager
     def tracing(self):
-        """The context in which functions are traced: jax traces one again where another device is the default."""
+        """The context for tracing functions: jax traces again if the default device is another one."""
         with outside_of_traces(), jax.default_device(self.jax_device):
             yield
 
@@ -318,20 +319,20 @@ class Graph:
             self.run()
 
     def held_places(self):
-        """The places of the results that somebody else holds."""
+        """The places of the results that are still referenced."""
         return tuple([place for place, array in enumerate(self.results) if getrefcount(array) > UNHELD])
 
 
 def outside_of_traces():
-    """A context in which programs run, also where a function is being traced.
+    """A context in which programs run, even while a function is being traced.
 
-    It also evaluates what a program makes of nothing, such as zeros, and has it captured: hence only there.
+    It also evaluates expressions without inputs, such as zeros, instead of tracing them.
     """
     return contextlib.nullcontext() if modes.tracer is NO_TRACER else jax.ensure_compile_time_eval()
 
 
 def references_of_our_own():
-    """How many references there are in ``held_places`` to a result that nobody else holds."""
+    """The reference count, in ``held_places``, of a result without other references."""
     (count,) = [getrefcount(array) for _, array in enumerate([object()])]
     return count
 
@@ -340,7 +341,7 @@ UNHELD = references_of_our_own()
 
 
 def run_all():
-    """Runs what was recorded on all devices."""
+    """Runs the recorded calls of all devices."""
     for graph in list(Graph.of_device.values()):
         graph.run()
 
@@ -349,7 +350,7 @@ precision.before_change.append(run_all)
 
 
 def synchronize():
-    """Runs what was recorded, and waits for it."""
+    """Runs all recorded calls, and waits for the results."""
     with recording_lock:
         run_all()
         for device in Graph.of_device:
@@ -362,7 +363,7 @@ _tick = jax.jit(lambda x: x + 1)
 
 @atexit.register
 def _report_at_exit():
-    """An error that nobody has seen, since nobody has read an element, is shown in the end."""
+    """Reports an error that nobody has seen, because no elements were read."""
     for graph in Graph.of_device.values():
         if graph.conditions:
             graph.run()
@@ -376,14 +377,14 @@ _signatures: dict[tuple, Signature | None] = {}  # None: the function needs elem
 
 
 def record(function, args, settings):
-    """``function(*args, **settings)``, recorded if there are arrays of a device among the arguments."""
+    """``function(*args, **settings)``, recorded if the arguments contain arrays on a device."""
     return record_call(function, args, settings)[0]
 
 
 def record_call(function, args, settings, graph=None):
-    """(result of a recorded call, its signature); None where it could not be recorded.
+    """(result, signature) of a recorded call; the signature is None if it was not recorded.
 
-    It is recorded in `graph`, which a call without arrays of a device has to name.
+    `graph` must be passed for a call without arrays on a device.
     """
     if modes.tracer is not NO_TRACER:
         return modes.tracer.call_kernel(call_now, function, args, settings), None
@@ -405,7 +406,7 @@ def record_call(function, args, settings, graph=None):
 
 
 def add_to(graph, signature, inputs, numbers):
-    """What a call with this signature returns; it is added to a graph."""
+    """Adds a call with this signature to a graph; returns its result."""
     computed = graph.append(signature, inputs, numbers) if signature.computes else ()
     if not modes.lazy:
         graph.run()
@@ -416,7 +417,7 @@ def add_to(graph, signature, inputs, numbers):
 
 
 def signature_for(key, function, args, settings, inputs, numbers, lazy):
-    """The signature of a call whose arguments read as `key`, with `lazy` as the class of lazy arrays; see ``infer``."""
+    """The signature of a call with the given key; `lazy` is the class of lazy arrays. See ``infer``."""
     def infer_again():
         return infer(key, function, args, settings, inputs, numbers, lazy)
 
@@ -429,7 +430,7 @@ def signature_for(key, function, args, settings, inputs, numbers, lazy):
 
 
 def infer(key, function, args, settings, inputs, numbers, lazy):
-    """The signature of a call; None where it cannot be known without elements."""
+    """Creates the signature of a call; None if the function needs elements."""
     avals = [x.aval if type(x) is LazyArray else aval_of(x) for x in inputs]
     try:
         return Signature(key, function, args, settings, avals, numbers, lazy)
@@ -442,7 +443,7 @@ def aval_of(array):
 
 
 def graph_of(inputs):
-    """The graph of the device on which inputs of a call are; None if none of them is on a device."""
+    """The graph of the device of these inputs; None if they are on no device."""
     found = None
     for x in inputs:
         kind = type(x)
@@ -454,7 +455,7 @@ def graph_of(inputs):
 
 
 def call_now(function, args, settings):
-    """A call on arrays of jax: those that are lazy are computed."""
+    """Runs a call on jax arrays; lazy ones are computed."""
     return function(*[concrete(x) for x in args], **{name: concrete(x) for name, x in settings.items()})
 
 
@@ -474,7 +475,7 @@ def concrete(x):
 
 
 def recording(function):
-    """A kernel that is recorded when it is called."""
+    """A kernel whose calls are recorded."""
 
     @functools.wraps(function, updated=())
     def kernel(*args, **kwargs):

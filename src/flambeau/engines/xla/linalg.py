@@ -9,7 +9,7 @@ from ..._precision import are_products_exact
 from .. import NUMPY
 from . import engine
 
-HAVE_FASTER_WAYS = (jnp.float32, jnp.complex64)  # on GPUs, by rounding the operands
+HAVE_FASTER_WAYS = (jnp.float32, jnp.complex64)  # by default GPUs round the operands
 
 
 @engine.kernel
@@ -39,7 +39,7 @@ def sum_rows(x):
 
 @engine.kernel
 def multiply_by_ones(x):
-    """The sum of the rows, in float32: the product keeps a GPU from writing x in float32 first."""
+    """The sum of the rows, in float32, as a product: a GPU then does not store x in float32 first."""
     return jnp.dot(jnp.ones((1, len(x)), x.dtype), x, preferred_element_type=jnp.float32)[0].astype(x.dtype)
 
 
@@ -70,7 +70,7 @@ def solve_ex(a, b, left):
 
 @engine.kernel
 def cholesky_ex(a, upper):
-    """jax marks a failure by nan: info then is the order of the matrix."""
+    """jax returns nan on failure: then info is the order of the matrix."""
     triangle = jnp.tril(a.swapaxes(-1, -2).conj() if upper else a)
     below = jnp.tril(triangle, -1)
     factor = jnp.linalg.cholesky(triangle + below.swapaxes(-1, -2).conj(), symmetrize_input=False)
@@ -92,7 +92,7 @@ def lu_factor(a):
 
 
 def zero_pivot(lu):
-    """For each matrix the number of the first pivot that is zero, or 0."""
+    """For each matrix the number of the first zero pivot, or 0."""
     zero = jnp.diagonal(lu, axis1=-2, axis2=-1) == 0
     info = jnp.where(zero.any(-1), zero.argmax(-1) + 1, 0) if zero.shape[-1] else jnp.zeros(lu.shape[:-2])
     return info.astype(jnp.int32)
@@ -117,7 +117,7 @@ def householder(a):
 
 @engine.kernel
 def ldl_factor(a, hermitian):
-    """On the host: XLA has nothing that chooses pivots by blocks."""
+    """Computed on the host: XLA has no pivoting by blocks."""
     pivots, info = (jax.ShapeDtypeStruct(a.shape[:n], jnp.int32) for n in (-1, -2))
     return jax.pure_callback(
         lambda a: NUMPY.ldl_factor(np.asarray(a), hermitian), (jax.ShapeDtypeStruct(a.shape, a.dtype), pivots, info), a,

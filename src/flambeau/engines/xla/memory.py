@@ -1,4 +1,4 @@
-"""Arrays of jax and the devices they are on. XLA orders their elements: strides are kept beside."""
+"""jax arrays and their devices. XLA determines the memory order of elements; PyTorch's strides are kept separately."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from . import engine
 from ._cache import load_ahead
 from .lazy import Graph, LazyArray, record_call
 
-PLATFORMS = {"cuda": "gpu", "tpu": "tpu"}  # by type of device; "xla" is whatever jax has
-LARGEST_SHARED = 1 << 16  # bytes of arrays that are kept to be used again; larger zeros need not come from the host
-LARGEST = 1 << 40  # bytes that a device might have
+PLATFORMS = {"cuda": "gpu", "tpu": "tpu"}  # by device type; "xla" is jax's default
+LARGEST_SHARED = 1 << 16  # bytes; small arrays are cached, larger zeros are created on the device
+LARGEST = 1 << 40  # bytes that a device may have
 NO_DEVICE = "there is no device {device}: jax has {found}. Run on one of them, or on device='cpu'."
 
 
@@ -32,7 +32,7 @@ NO_DEVICE = "there is no device {device}: jax has {found}. Run on one of them, o
 
 @functools.cache
 def jax_device(wanted):
-    """The device of jax behind one of ours; an error where there is none."""
+    """The jax device of one of ours; raises if it does not exist."""
     try:
         found = jax.devices(PLATFORMS.get(wanted.type))
     except RuntimeError:
@@ -45,7 +45,7 @@ def jax_device(wanted):
     return found[wanted.index]
 
 
-our_names: dict[jax.Device, device] = {}  # by which the user asked for devices first: "xla" may be a GPU, too
+our_names: dict[jax.Device, device] = {}  # the names that the user chose first: "xla" may be a GPU too
 
 
 @functools.cache
@@ -65,12 +65,12 @@ def device_of(array):
 @engine.immediate
 def is_traced(array):
     if type(array) is ViewArray:
-        array = array.memory.array  # the view need not be taken again for this
+        array = array.memory.array  # avoids recomputing the view
     return isinstance(array, jax.core.Tracer)
 
 
 def is_on_gpu():
-    """Whether what is traced now will run on a GPU."""
+    """Whether the current trace is for a GPU."""
     return modes.tracer.device.type == "cuda" if modes.tracer.active else jax.default_backend() == "gpu"
 
 
@@ -89,19 +89,19 @@ def create(make, shape, dtype, device, *value):
 
 @functools.lru_cache(128)
 def shared_array(make, shape, dtype, device, *value):
-    """An array for all tensors that begin with it: positions, say, which need not be copied to the device each time."""
+    """An array shared by all tensors created this way (such as positions), so it is transferred only once."""
     return put_on(allocate(make, shape, dtype, *value), device)
 
 
 @engine.immediate
 def from_host(array, device):
-    if modes.tracer.active:  # which knows drawn arrays by their identity
+    if modes.tracer.active:  # the trace knows drawn arrays by identity
         return put_on(array, device)
-    return put_on(np.array(array, order="K"), device)  # on the CPU jax may go on to use the memory of what it gets
+    return put_on(np.array(array, order="K"), device)  # on the CPU jax may alias the array's memory
 
 
 def put_on(array, device):
-    """An array that nobody else will write to, on a device."""
+    """An array on a device. Nobody may write to the original afterwards."""
     if modes.tracer.active:
         modes.tracer.enter_device(device)
         return with_layout(modes.tracer.on_device(array), element_strides(array))
@@ -121,7 +121,7 @@ def as_array(x):
 
 @engine.immediate
 def operand(x):
-    """x as kernels here take it. NumPy's arrays are constants; masks stay as they are, for they may decide shapes."""
+    """x as an argument for kernels. NumPy arrays become constants, except masks, which may determine shapes."""
     if type(x) is ViewArray:
         return x.value
     if hasattr(type(x), "as_traced"):  # a number that is an input of a program
@@ -161,14 +161,14 @@ def is_writable(array):
 
 @engine.kernel
 def resize(array, shape):
-    """The elements in another shape: as many as there are, then zeros."""
+    """The elements in another shape, truncated or padded with zeros."""
     flat, size = jnp.ravel(array), math.prod(shape)
     return jnp.pad(flat[:size], (0, max(size - flat.size, 0))).reshape(shape)
 
 
 @engine.immediate
 def with_layout(array, strides, offset=0):
-    """An array that has these strides for PyTorch's users: in memory it is as XLA has it."""
+    """An array that appears to have these strides; XLA chooses its own memory order."""
     if is_row_major(array.shape, strides):
         return array
     return ViewArray(Memory(array, strides), (), array, strides, offset)
@@ -184,7 +184,7 @@ def copy(x):
 
 @engine.immediate
 def copy_like(x, like):
-    if type(x) is LazyArray and type(like) is LazyArray:  # in row-major order, both
+    if type(x) is LazyArray and type(like) is LazyArray:  # both row-major
         return x
     return with_layout(operand(x), strides_of(like))
 

@@ -19,7 +19,7 @@ def number(array):
 
 
 def update_all(name, written, grads, numbers, flags):
-    """The new arrays of all parameters, and of each kind of state; there may be one row of numbers for all."""
+    """The new arrays of all parameters, and of each kind of state; one row of numbers may serve all parameters."""
     rows = [numbers[0]] * len(grads) if len(numbers) == 1 else numbers
     new = [update(name, own, g, row, flags) for *own, g, row in zip(*written, grads, rows, strict=True)]
     return [list(arrays) for arrays in zip(*new, strict=True)]
@@ -34,7 +34,7 @@ def update(name, own, g, numbers, flags):
 
 
 def step(name, written, grads, numbers, flags):
-    """The numbers of all parameters are one input of the program; if a tensor is among them, each is one."""
+    """The numbers of all parameters are one input of the program; with tensors among them, each is an input."""
     rows = list({id(row): row for row in numbers}.values())
     if modes.tracer is NO_TRACER and all([isinstance(n, (float, int)) for row in rows for n in row]):
         numbers = np.array(rows if len(rows) == 1 else numbers, np.float64)
@@ -45,7 +45,7 @@ def step(name, written, grads, numbers, flags):
 
 @engine.kernel
 def scale_all(lists, factor):
-    """The products of all arrays in lists with a factor."""
+    """Lists of arrays, multiplied by a factor."""
     return [[(array * factor).astype(array.dtype) for array in arrays] for arrays in lists]
 
 

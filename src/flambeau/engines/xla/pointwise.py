@@ -31,7 +31,7 @@ def to_complex(re, im):
 
 @engine.kernel
 def sign(x):
-    """The sign, 0 for nan; of a complex number the number on the unit circle."""
+    """The sign, 0 for nan; for a complex number, its projection on the unit circle."""
     if x.dtype == bool:
         return x
     if x.dtype.kind == "c":

@@ -38,7 +38,7 @@ def window_sum(x, kernel, stride, padding, out):
         (p, max((m - 1) * s + k - p - n, 0))
         for m, n, k, s, p in zip(out, x.shape[2:], kernel, stride, padding, strict=True)
     ]
-    zero = np.zeros((), x.dtype)  # of a zero known to it jax tells a sum, whose transpose it has
+    zero = np.zeros((), x.dtype)  # jax recognizes a sum, and can transpose it, only with a constant zero
     total = jax.lax.reduce_window(x, zero, jax.lax.add, (1, 1, *kernel), (1, 1, *stride), [(0, 0), (0, 0), *margins])
     return total[(..., *[slice(n) for n in out])]
 

@@ -1,6 +1,6 @@
-"""Random numbers on a device: jax's counter-based ones, with keys that the CPU's generator draws.
+"""Random numbers on a device: jax's counter-based generator, with keys drawn from the device's generator.
 
-So the state of that generator is all the state there is: seeds, saved states and forks of it hold for devices too.
+So that generator has all of the state: seeds, saved states and forks work as usual.
 """
 
 import jax
@@ -15,7 +15,7 @@ from .memory import jax_device, operand
 
 
 def draw_key(generator):
-    """Two words, by which a program draws its numbers; they are an input of it."""
+    """Two words, the key of a program's random numbers and one of its inputs."""
     with generator._lock:
         return generator._words32(2).astype(np.uint32)
 
@@ -32,7 +32,7 @@ def fill_normal(key, shape, dtype, mean=0.0, std=1.0):
 
 
 def fill_exponential(key, shape, dtype, rate=1):
-    drawn = jnp.maximum(jax.random.exponential(key, shape, dtype), jnp.finfo(dtype).eps / 2)  # none is 0: it has a log
+    drawn = jnp.maximum(jax.random.exponential(key, shape, dtype), jnp.finfo(dtype).eps / 2)  # for logarithms
     return (drawn / rate).astype(dtype)
 
 
@@ -48,7 +48,7 @@ def permutation(key, shape, dtype):
     return jax.random.permutation(key, shape[0]).astype(dtype)
 
 
-# Which values, of which dtypes, they are for. What is left, or wrong, is the CPU's affair.
+# Conditions on dtypes and values. The CPU handles, or rejects, all other cases.
 DRAWS = {
     "fill_uniform": (fill_uniform, lambda dtype, low=0, high=1: is_real(dtype) and low <= high),
     "fill_normal": (fill_normal, lambda dtype, mean=0, std=1: is_real(dtype) and std >= 0),
@@ -64,7 +64,7 @@ def is_real(dtype):
 
 
 def is_range_of(dtype, low, high):
-    """Whether all integers from low on, and below high, are numbers of a dtype."""
+    """Whether a dtype has all integers in [low, high)."""
     if dtype.kind not in "iu" or low is None or high is None:
         return False
     limits = np.iinfo(dtype)

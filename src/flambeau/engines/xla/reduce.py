@@ -17,7 +17,7 @@ def variance(x, axis, keepdims, correction):
     away = x - jnp.mean(x, axis=axis, keepdims=True)
     squares = jnp.sum((away * away.conj()).real, axis=axis, keepdims=keepdims)
     count = x.size // max(squares.size, 1)
-    return squares / jnp.maximum(count - correction, 0)  # jax's own is NaN where PyTorch's is infinite
+    return squares / jnp.maximum(count - correction, 0)  # jax's returns nan where PyTorch's is infinite
 
 
 @engine.kernel
@@ -62,6 +62,6 @@ def take_along(x, index, axis):
 
 @engine.kernel
 def put_along(g, index, axis, shape):
-    if index.shape[axis] == 1:  # what is compared is fused with what it meets, a scatter is not
+    if index.shape[axis] == 1:  # XLA fuses a comparison, but not a scatter
         return jnp.where(jax.lax.broadcasted_iota(index.dtype, shape, axis) == index, g, 0)
     return jnp.put_along_axis(jnp.zeros(shape, g.dtype), index, g, axis, inplace=False)

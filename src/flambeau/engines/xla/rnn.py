@@ -18,13 +18,13 @@ def scan(body, weights, carry, xs, reverse):
 
 @functools.partial(jax.jit, static_argnames=("body", "reverse", "precision"))
 def jitted_scan(body, weights, carry, xs, reverse, precision):
-    """``jax.lax.scan`` whose results take the memory of inputs of their shapes, as far as there are such inputs.
+    """``jax.lax.scan`` that stores results in the memory of inputs of the same shape, if there are any.
 
-    An input is read before the result of that time is written in its place, and who needs it later has a copy of it.
-    For results with memory of their own, XLA writes zeros first: those of all the loops of a program, at its start.
+    Each step reads an input before overwriting it; inputs needed later are copied by XLA. For results in memory of
+    their own, XLA writes zeros first, for all loops of a program at its start.
 
     Args:
-        precision: known to the body, and hence part of what jax knows this by.
+        precision: read by the body; as a static argument it makes jax trace again when it changes.
     """
     arrays, inputs = jax.tree.flatten(xs)
     count = arrays[0].shape[0]
@@ -34,7 +34,7 @@ def jitted_scan(body, weights, carry, xs, reverse, precision):
             return body(weights, carry, inputs.unflatten([lax.dynamic_index_in_dim(a, time, 0, False) for a in arrays]))
 
     shapes, results = jax.tree.flatten(jax.eval_shape(step, carry, arrays, 0)[1])
-    places = []  # of the results, among the arrays
+    places = []  # indices of the results' arrays
     for shape in shapes:
         kind = (count, *shape.shape), shape.dtype
         fitting = [i for i, a in enumerate(arrays) if (a.shape, a.dtype) == kind and i not in places]

@@ -9,7 +9,7 @@ COMBINE = {None: "set", "add": "add", "prod": "multiply", "amax": "max", "amin":
 
 
 def key_along(index, axis):
-    """The key under which an array is read at `index` along `axis`, and in order along the others."""
+    """The key that reads an array at `index` along `axis`, and in order along the others."""
     key = [jnp.arange(n).reshape((1,) * d + (-1,) + (1,) * (index.ndim - 1 - d)) for d, n in enumerate(index.shape)]
     key[axis] = index
     return tuple(key)

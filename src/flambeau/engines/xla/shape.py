@@ -1,7 +1,7 @@
-"""The XLA twins of ``engines/numpy/shape.py``. There are no strides here: a view is a copy that XLA may fuse away.
+"""The XLA twins of ``engines/numpy/shape.py``. There are no strides: a view is a copy that XLA may fuse.
 
-Where the NumPy engine writes through a view, these kernels find the places of the view's elements by viewing the
-indices of the base, which are known when a program is traced.
+Where the NumPy engine writes through a view, these kernels find its elements by viewing the indices of the base, which
+are constants in a trace.
 """
 
 import math

@@ -23,7 +23,7 @@ def top_order(x, count, axis, largest, sorted):
 
 
 def _select(x, rank, axis, keepdims):
-    """The element at a place of the sorted order, and its index."""
+    """The element at a position of the sorted order, and its index."""
     order = jnp.argsort(x, axis=axis, stable=True)
     index = jnp.take_along_axis(order, rank, axis)
     values = jnp.take_along_axis(x, index, axis)
@@ -74,7 +74,7 @@ def search_rows(boundaries, values, side):
 
 @engine.kernel
 def distinct(x, axis):
-    """On the host, as how many there are depends on the elements."""
+    """Computed on the host, since the shape of the result depends on the elements."""
     return tuple(map(jnp.asarray, NUMPY.distinct(np.asarray(x), axis)))
 
 

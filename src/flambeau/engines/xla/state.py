@@ -1,4 +1,4 @@
-"""The state of compiled programs: arrays of tensors on a device, as programs take them and give them back."""
+"""The state of compiled programs: arrays of tensors on a device, as programs take and return them."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,7 +24,7 @@ engine.immediate(verify_early)
 
 @engine.immediate
 def concrete(array):
-    """The array of jax behind what a tensor on a device holds; what was recorded runs now."""
+    """The jax array of a tensor on a device; runs recorded calls if necessary."""
     if type(array) is ViewArray:
         array = array.value
     return array.value if type(array) is LazyArray else array
@@ -32,10 +32,11 @@ def concrete(array):
 
 @engine.immediate
 def claim(arrays, indices, tensors):
-    """Makes a list of what tensors on a device hold one of arrays of jax; those at `indices` have no other owners.
+    """Converts the arrays of tensors on a device, in a list, to jax arrays; those at `indices` will have no other
+    owners.
 
-    A program may write to the memory of these. Where somebody else than their tensor holds them, they are copies:
-    clones share their arrays until one of them is written to.
+    A program may reuse the memory of the latter. They are copied if anything but their tensor refers to them: clones
+    share arrays until one is written to.
     """
     lazy = places_of_types(arrays, (LazyArray, ViewArray))
     for i in lazy:
@@ -49,21 +50,21 @@ def claim(arrays, indices, tensors):
         arrays[i] = jnp.copy(arrays[i])
 
 
-ALONE = 3  # references to an array that one tensor holds: in itself, in its memory, and in the list of a program
+ALONE = 3  # of an array with one tensor: in the tensor, in its memory, and in the list
 
 
 @engine.immediate
 def defer_checks(arrays, checks, conditions, device):
-    """Has the checks of a program that is still running, and those before it, raised when somebody reads elements.
+    """Makes reading elements raise the errors of the checks of a running program, and of those before it.
 
     Args:
         arrays: its results.
-        checks: whether each condition holds, as one array, and the values that are wrong if they do not.
+        checks: whether each condition holds, as one array, followed by the values that violate them.
         conditions: (error, where it was recorded) of each.
-        device: on which it runs.
+        device: the device it runs on.
 
     Returns:
-        The results, as arrays that know of an error.
+        the results as lazy arrays.
     """
     graph = Graph.on(jax_device(device))
     lazy = []
