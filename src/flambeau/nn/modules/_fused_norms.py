@@ -1,8 +1,8 @@
-"""Batch norms in training with the activation behind them, recorded as one op.
+"""Batch norms in training, fused with the following activation and recorded as one op.
 
-The result is what both modules make of the input, and so is the graph that people see. What differs is what is done and
-saved: an activation of straight pieces needs no pass over memory of its own, neither forward nor backward, and its
-result need not be held for the convolution that follows, for it can be computed again from what the batch norm saves.
+Results and the visible graph are those of both modules. But a piecewise linear activation then needs no pass over
+memory of its own, neither forward nor backward; and its result need not be kept for a following convolution, which can
+recompute it from what the batch norm saves.
 """
 
 import functools
@@ -26,7 +26,7 @@ def _bounds(module):
     return ("hardtanh", (low, high)) if low <= high else None
 
 
-# The name of each activation, and its numbers; None where it refuses them.
+# (name, numbers) of each activation; None if it rejects its settings.
 ACTIVATIONS = {
     activation.ReLU: lambda m: ("relu", ()),
     activation.ReLU6: _bounds,
@@ -34,15 +34,15 @@ ACTIVATIONS = {
     activation.LeakyReLU: lambda m: (
         "leaky_relu_" if m.inplace else "leaky_relu", (float(m.negative_slope),)) if m.negative_slope > 0 else None,
 }
-_SAVE_RESULT = ("relu", "leaky_relu_")  # those whose gradients are taken of the result
+_SAVE_RESULT = ("relu", "leaky_relu_")  # their gradients use the result
 _CONVOLUTIONS = (convolution.spec, convolution_transposed.spec)
 
 
 def run_recorded(norm, module, input, is_plain, is_inner):
-    """What a batch norm in training and an activation make of the input; None if they have to be run one by one.
+    """The result of a batch norm in training and an activation; None if they must run one by one.
 
-    ``is_plain(tensor, dtype)`` says whether a tensor is of the CPU's own kind. Nobody but the graph can reach an input
-    that `is_inner`.
+    ``is_plain(tensor, dtype)`` tells whether a tensor is an ordinary one on the CPU. An input that `is_inner` is only
+    referenced by the graph.
     """
     act = ACTIVATIONS[type(module)](module)
     if act is None or not _suits_kernels(norm, input, is_plain):
@@ -60,7 +60,7 @@ def run_recorded(norm, module, input, is_plain, is_inner):
 
 
 def _suits_kernels(norm, input, is_plain):
-    """Whether the batch norm would be recorded, unwatched, and all it works on is as the kernels expect it."""
+    """Whether the batch norm would be recorded, unobserved, and the kernels support its operands."""
     x, channels = input._a, (norm.num_features,)
     if (not modes.grad or (in_use.watched and modes.watched) or x.ndim not in norm._ranks or x.ndim < 3 or not x.size
             or x.shape[1:2] != channels or math.prod(x.shape[2:]) < 2 or not x.flags.c_contiguous or norm.eps <= 0):
@@ -75,9 +75,10 @@ def _suits_kernels(norm, input, is_plain):
 
 
 def _hold_parameters(node):
-    """Lets the node hold copies of weight and bias: what the activation did does not change when these are written to.
+    """Makes the node keep copies of weight and bias, so that the activation can be recomputed after these are written
+    to.
 
-    A counted write to the weight is an error all the same; one to the bias is not, which PyTorch does not save.
+    Backward still raises an error if the weight was written to; not for the bias, which PyTorch does not save.
     """
     x, weight, bias = node.inputs
     of_x, of_weight, _, *others = node.guards
@@ -86,10 +87,10 @@ def _hold_parameters(node):
 
 
 def forget_input(output, input):
-    """Lets a recorded convolution compute its input again in backward, if a batch norm and an activation made it.
+    """Lets a recorded convolution recompute its input in backward, if a fused batch norm created it.
 
-    The batch norm holds what it takes, for as long as the convolution comes first in backward; nobody may write to its
-    own input, nor have written to what the convolution saves.
+    The batch norm keeps the necessary values as long as the convolution runs first in backward. Its own input, and what
+    the convolution saves, must not have been written to.
     """
     node, source = output._node, input._node
     if (not isinstance(source, tape.OpNode) or source.op is not batch_norm_act.spec or not source.guards
@@ -109,7 +110,7 @@ def forget_input(output, input):
 
 
 def _compute_again(saved):
-    """The input: itself, while others hold it, for they may write to it without being counted."""
+    """The input: the original if it still exists, as it may have been written to without being counted."""
     array, made_of = saved
     own = array()
     return wrap(call_without_fp_warnings(NUMPY.normalize_act_again, *made_of) if own is None else own)

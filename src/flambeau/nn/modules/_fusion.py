@@ -1,13 +1,11 @@
-"""Neighbours in a ``Sequential`` as one kernel, where that can be seen by nobody but a clock.
+"""Fuses neighbouring modules of a ``Sequential`` into one kernel, without visible effects.
 
-What passes between the modules of a Sequential is seen by no one else. So where nothing is recorded, a convolution or a
-product does on its sums, while they are in the cache, what a batch norm in eval mode and an activation behind it would
-do in passes of their own. Where they are recorded, a batch norm in training and its activation are one op
-(``_fused_norms.py``).
+Values between the modules of a Sequential are not visible outside. So if nothing is recorded, a convolution or linear
+layer applies the batch norm in eval mode and the activation that follow it to its sums while they are in the cache. If
+the calls are recorded, a batch norm in training and its activation become one op (``_fused_norms.py``).
 
-This is for modules as they come. They run one by one where somebody watches or replaces what they do (hooks,
-subclasses, a ``forward`` of one's own, another ``nn.functional.relu``, modes, tracers), and where one would refuse its
-input.
+Modules run one by one if anything observes or replaces their calls (hooks, subclasses, a custom ``forward``, a patched
+``nn.functional.relu``, modes, tracers), or if one of them would reject its input.
 """
 
 from __future__ import annotations
@@ -34,18 +32,18 @@ from .module import Module
 
 _CALL = Module.__call__
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-_FEW = 1 << 15  # elements of a matrix below which a pass over memory costs less than to look for it
+_FEW = 1 << 15  # elements; below, a pass over memory costs less than this search
 
 
 class _Kind(NamedTuple):
-    """What is known of a class of modules: its ``forward``, and the function of ``nn.functional`` that this calls."""
+    """A class of modules: its ``forward``, and the function of ``nn.functional`` that this calls."""
 
     forward: object
     name: str | None
     function: object
 
     def describes(self, module):
-        """Whether a call of this module does what its class says, and is seen by nobody."""
+        """Whether a call of this module does what its class defines, unobserved."""
         cls = type(module)
         return (cls.__call__ is _CALL and cls.forward is self.forward and "forward" not in module.__dict__
                 and has_plain_call(module) and (self.name is None or getattr(F, self.name) is self.function))
@@ -72,7 +70,7 @@ def _clip(module):
     return ("clip", module.min_val, module.max_val) if module.min_val <= module.max_val else None
 
 
-# A kernel for each activation, and the numbers that it takes; None where it refuses them, or has no such kernel.
+# (name, numbers) of each activation's kernel; None if it rejects its settings, or has no such kernel.
 _ACTIVATIONS = {
     cls: (_kind(cls, name), kernel) for cls, name, kernel in (
         (activation.ReLU, "relu", lambda m: ("relu",)),
@@ -94,22 +92,22 @@ _ACTIVATIONS = {
 
 
 def is_unwatched(input):
-    """Whether a Sequential may look for neighbours: nobody would trace, replace or profile what they do."""
+    """Whether a Sequential may fuse modules: nothing traces, replaces or profiles their calls."""
     return (
         type(input) is Tensor and engine_for(input) is NUMPY
         and not (in_use.traced and modes.tracer.active) and not (in_use.autocast and modes.autocast is not None)
         and not overrides.is_mode_active() and Module.__call__ is _CALL
-        and not callable(sys.getprofile())  # profilers in C do not ask what modules do
+        and not callable(sys.getprofile())  # profilers in C do not see module calls
     )
 
 
 def run_modules(modules, input):
-    """What a dict of modules makes of the input, one after the other."""
-    done, is_inner = 0, False  # whether the input was made here, and is seen by nobody
+    """The result of calling the modules in a dict one after the other."""
+    done, is_inner = 0, False  # whether the input was created here, and nothing else refers to it
     for i, module in enumerate(modules.values()):
         if i < done:
             continue
-        if not (type(module) in _RUNS and is_unwatched(input)  # the module before may have changed that
+        if not (type(module) in _RUNS and is_unwatched(input)  # a module may have changed that
                 and (type(module) is not _LINEAR or input._a.size >= _FEW) and _is_as_it_comes(module)):
             input, is_inner = module(input), False
             continue
@@ -127,7 +125,7 @@ def _is_as_it_comes(module):
 
 
 def _run_neighbours(modules, i, input, is_inner):
-    """(Where the modules that were run at once end, their result); (0, None) if they have to be run one by one."""
+    """(the index after the fused modules, their result); (0, None) if they must run one by one."""
     kinds, run = _RUNS[type(modules[i])]
     if not _is_of_cpu(input):
         return 0, None
@@ -152,7 +150,7 @@ def _run_neighbours(modules, i, input, is_inner):
 
 
 def _run_recorded(modules, i, input, is_inner):
-    """The same of a batch norm in training and the activation behind it."""
+    """``_run_neighbours`` for a batch norm in training and an activation."""
     norm, act = modules[i], modules[i + 1] if i + 1 < len(modules) else None
     if (type(act) not in _fused_norms.ACTIVATIONS or not _ACTIVATIONS[type(act)][0].describes(act)
             or not _checks_input_as_ever(norm)):
@@ -162,7 +160,7 @@ def _run_recorded(modules, i, input, is_inner):
 
 
 def _activation_of(module):
-    """(The name of its kernel, its numbers) of an activation; None of anything else."""
+    """(name, numbers) of an activation's kernel; None for other modules."""
     kind, kernel = _ACTIVATIONS.get(type(module), (None, None))
     if kind is None or not kind.describes(module):
         return None
@@ -170,7 +168,7 @@ def _activation_of(module):
 
 
 def _is_fixed(norm):
-    """Whether a batch norm only scales and shifts, by numbers that are there."""
+    """Whether a batch norm is a fixed affine map of its channels."""
     return (not norm.training and norm.running_mean is not None and norm.running_var is not None
             and _NORMS[type(norm)].describes(norm) and _checks_input_as_ever(norm) and norm.eps >= 0)
 
@@ -180,7 +178,7 @@ def _checks_input_as_ever(norm):
 
 
 def _is_of_cpu(tensor, dtype=None):
-    """Whether a tensor is of the CPU's own kind, of a dtype if one is given."""
+    """Whether this is an ordinary floating tensor on the CPU, of the given dtype if any."""
     if (type(tensor) is not Tensor and type(tensor) is not Parameter) or engine_for(tensor) is not NUMPY:
         return False
     if tensor._view is not None:
@@ -190,12 +188,12 @@ def _is_of_cpu(tensor, dtype=None):
 
 
 def _is_plain(tensor, dtype=None):
-    """The same of one that is not recorded."""
+    """``_is_of_cpu``, for a tensor that is not recorded."""
     return _is_of_cpu(tensor, dtype) and not (modes.grad and tensor._rg)
 
 
 def _are_plain(tensors, dtype, shape):
-    """The same of several, which have a shape, or are None."""
+    """``_is_plain`` with a given shape, for several tensors or None."""
     return all([t is None or (_is_plain(t, dtype) and t._a.shape == shape) for t in tensors])
 
 
@@ -214,13 +212,13 @@ def _compute(kernel, *args):
 
 
 def _in_format(y, finish, *operands):
-    """y in the memory format of the operands; what is contiguous has no other strides behind an activation."""
+    """y in the memory format of the operands; after an activation, contiguous results have plain strides."""
     y = NUMPY.in_format_of(y, *operands)
     return NUMPY.in_format_of(y) if finish[2] is not None and y.flags.c_contiguous else y
 
 
 def _scale_of(norm, channels, dtype, ndim):
-    """The scale and the shift of each channel, (None, None) without a batch norm; None where that would refuse."""
+    """The scale and shift of each channel, (None, None) without a batch norm; None if that rejects the input."""
     if norm is None:
         return None, None
     statistics = norm.weight, norm.bias, norm.running_mean, norm.running_var
@@ -240,7 +238,7 @@ def _convolve(module, input, norm, kernel, numbers):
     try:
         input, s = convolution_settings(input, weight, bias, module.stride, module.padding, module.dilation,
                                         module.groups, n, module._function)
-    except Exception:  # the module will raise it again
+    except Exception:  # the module raises it again
         return None
     return None if scale is None else _compute(
         _conv, input._a, weight._a, _array_of(bias), tuple(s.values()), (*scale, kernel, numbers))
@@ -260,7 +258,7 @@ def _convolve_transposed(module, input, norm, kernel, numbers):
     try:
         s = transposed_settings(input, weight, bias, module.stride, module.padding, module.output_padding,
                                 module.groups, module.dilation, n)
-    except Exception:  # the module will raise it again
+    except Exception:  # the module raises it again
         return None
     return None if scale is None else _compute(
         _conv_input, x, weight._a, _array_of(bias), tuple(s.values()), (*scale, kernel, numbers))

@@ -84,7 +84,7 @@ class FlagTable(MutableMapping, OrderedDict):  # type: ignore[misc, metaclass]  
 
 
 NO_HOOKS = NoHooks()
-WITHOUT_HOOKS = {  # in the order in which PyTorch's modules have them
+WITHOUT_HOOKS = {  # in the order of PyTorch's modules
     "_backward_pre_hooks": NO_HOOKS, "_backward_hooks": NO_HOOKS, "_is_full_backward_hook": None,
     "_forward_hooks": NO_HOOKS, "_forward_hooks_with_kwargs": NO_HOOKS, "_forward_hooks_always_called": NO_HOOKS,
     "_forward_pre_hooks": NO_HOOKS, "_forward_pre_hooks_with_kwargs": NO_HOOKS, "_state_dict_hooks": NO_HOOKS,
@@ -100,7 +100,7 @@ def tables_without_hooks():
 def own_hooks(module):
     """The registry of a module, created if it has none."""
     d = module.__dict__
-    if module._hook_registry is None or "_hook_registry" not in d:  # a trace hears of attributes that are asked for
+    if module._hook_registry is None or "_hook_registry" not in d:  # a trace observes attribute reads
         if "_modules" not in d:
             raise AttributeError(_report.no_attribute(module, "_hook_registry"))
         hooks = d["_hook_registry"] = Hooks()
@@ -117,7 +117,7 @@ def adopt_tables(module):
     d.pop("_hook_registry", None)
     found = {name: d[name] for name in WITHOUT_HOOKS if d[name] not in (None, {})}
     d.update(WITHOUT_HOOKS)
-    for name in sorted(found, key=lambda name: name in FLAGS):  # a flag belongs to a hook that is there already
+    for name in sorted(found, key=lambda name: name in FLAGS):  # it belongs to an existing hook
         setattr(module, name, found[name])
 
 

@@ -75,7 +75,7 @@ class Hooks:
     __slots__ = ("compiled", "full", *KINDS)
 
     def __init__(self):
-        self.compiled = None  # what calls of the module run instead, once it is compiled; it is not copied or pickled
+        self.compiled = None  # the compiled call, which is neither copied nor pickled
         self.full = None  # whether the backward hooks are full ones; None before the first
         for kind in KINDS:
             setattr(self, kind, OrderedDict())
@@ -148,7 +148,7 @@ def run_with_hooks(module, /, *args, **kwargs):
         if watch is not None:
             args = watch.over_inputs(args)
         result = module.forward(*args, **kwargs)
-        own = module._hook_registry  # hooks, and forward, may have added the first of the module's own
+        own = module._hook_registry  # hooks, or forward, may have registered the module's first hook
         for key, hook in (*global_hooks.forward.items(), *own.forward.items()):
             called.add(key)
             got = _after_forward(hook, module, args, kwargs, result)
@@ -211,7 +211,7 @@ class BackwardWatch:
         self.hooks = hooks
         self.pre_hooks = pre_hooks
         self.n_inputs = 0
-        self.inputs = self.outputs = ()  # the places of those that are watched
+        self.inputs = self.outputs = ()  # indices of the watched inputs
         self.grad_outputs = None
 
     @classmethod
@@ -246,7 +246,7 @@ class BackwardWatch:
             full = _replace(full, got, "Backward pre hook returned an invalid number of grad_output")
         if self.inputs:
             self.grad_outputs = full
-        else:  # nothing will arrive at the inputs: the time is now
+        else:  # nothing will arrive at the inputs: call now
             for hook in self.hooks:
                 got = hook(self.module, (None,) * self.n_inputs, full)
                 if got is not None and not (isinstance(got, tuple) and all(g is None for g in got)):

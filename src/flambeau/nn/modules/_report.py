@@ -180,7 +180,7 @@ def add_module_note(module, error, args, kwargs):
     with contextlib.suppress(Exception):  # some exceptions accept no notes; they must not be replaced by another error
         location = error.__dict__.get("_flambeau_module", _Location())
         inner = location.last()
-        if inner is None or (location.first() is module is not inner):  # new, or raised again
+        if inner is None or (location.first() is module is not inner):  # newly raised, or raised again
             first, path = weakref.ref(module), ""
             said = f"{_one_line(module)}: got {_describe(args, kwargs)}{_devices(module, args, kwargs)}"
         else:

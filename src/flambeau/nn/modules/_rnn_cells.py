@@ -73,7 +73,7 @@ class RNNCell(RNNCellBase):
     """One step of an ``RNN``: ``tanh(W_ih x + b_ih + W_hh h + b_hh)``.
 
     Shape:
-        - Input: ``(N, input_size)`` or ``(input_size)``; the state, zeros if it is not given, ``(N, hidden_size)`` or
+        - Input: ``(N, input_size)`` or ``(input_size)``; the state, zeros by default, ``(N, hidden_size)`` or
           ``(hidden_size)``
         - Output: the next state
 

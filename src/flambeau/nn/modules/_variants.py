@@ -1,4 +1,4 @@
-"""What layers share: the base of those that differ in a function or in the number of dimensions; parts of reprs."""
+"""Code shared by layers: a base class for variants, and parts of reprs."""
 
 from __future__ import annotations
 

@@ -34,11 +34,11 @@ class _ASMoutput(NamedTuple):
 class AdaptiveLogSoftmaxWithLoss(Module):
     """The log-softmax over groups of classes, which are sorted by frequency.
 
-    The head computes the scores of the frequent classes and of the groups of rarer ones; each group has a smaller
-    projection of its own, which is computed only for targets in the group.
+    The head computes the scores of the frequent classes and of the groups of rarer ones. Each group has a smaller
+    projection of its own, which is only computed for targets in the group.
 
     Args:
-        in_features: size of each input sample.
+        in_features: the size of each input sample.
         n_classes: the number of classes.
         cutoffs: the class with which each group begins; the first group is in the head.
         div_value: each group projects to ``in_features / div_value ** number`` features.
@@ -111,7 +111,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def _add_group(output, layer, rows, places, size):
         """Adds the log-probabilities within a group to the outputs of rows whose target is in it."""
         mine = (places >= 0) & (places < size)
-        if is_traced(mine._a):  # the selection is not known yet: all rows are computed
+        if is_traced(mine._a):  # the selection is traced: all rows are computed
             found = F.log_softmax(layer(rows), 1).gather(1, places.clamp(0, size - 1).unsqueeze(1)).squeeze(1)
             return where(mine, output + found, output)
         index = mine.nonzero().squeeze(1)

@@ -127,15 +127,15 @@ class BatchNorm1d(_BatchNorm, _ranks=(2, 3)):
     """Normalizes each channel over the batch, then applies weight and bias.
 
     Args:
-        num_features: channels.
-        eps: added to the variance before its root is taken.
-        momentum: how far the running statistics move towards those of each batch; None takes their mean over all.
-        affine: whether scale (``weight``) and shift (``bias``) are learned.
-        track_running_stats: whether statistics are kept, and used in evaluation mode.
+        num_features: the number of channels.
+        eps: added to the variance for numerical stability.
+        momentum: the weight of each batch in the running statistics; None averages over all batches.
+        affine: whether there are a learnable scale (``weight``) and shift (``bias``).
+        track_running_stats: whether to keep running statistics, and use them in eval mode.
 
     Shape:
         - Input: ``(N, C)`` or ``(N, C, L)``
-        - Output: that of the input
+        - Output: same as the input
 
     Example::
 
@@ -153,14 +153,14 @@ class BatchNorm3d(_BatchNorm, _ranks=(5,)):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm with the statistics of the batches of all processes; with one process ``BatchNorm`` of any rank.
+    """Batch norm over the batches of all processes. With one process, a batch norm for inputs of any rank.
 
     Args:
-        process_group: kept, and not looked at: there is one process.
+        process_group: accepted for compatibility: there is only one process.
 
     Shape:
         - Input: ``(N, C, ...)``
-        - Output: that of the input
+        - Output: same as the input
     """
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None,
@@ -230,7 +230,7 @@ class InstanceNorm1d(_InstanceNorm, _ranks=(2, 3)):
 
     Shape:
         - Input: ``(N, C, L)`` or ``(C, L)``
-        - Output: that of the input
+        - Output: same as the input
     """
 
 

@@ -10,7 +10,7 @@ class ChannelShuffle(Module):
     """Permutes the channels of ``(N, C, ...)``: the first of each group, then the second of each, and so on.
 
     Args:
-        groups: how many groups the channels are in.
+        groups: the number of groups.
 
     Example::
 

@@ -124,15 +124,15 @@ class Conv1d(_Conv, _function="conv1d", _dims=1):
     """Convolution of sequences.
 
     Args:
-        in_channels: channels of the input.
-        out_channels: channels of the result.
-        kernel_size: how many elements one window has.
-        stride: how far apart windows begin.
-        padding: margin on both sides: a number, ``"same"`` or ``"valid"``.
-        dilation: how far apart the elements of a window are.
-        groups: into how many separate convolutions the channels are split.
-        bias: whether a number is added to each channel.
-        padding_mode: what the margin is made of: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        in_channels: the number of input channels.
+        out_channels: the number of output channels.
+        kernel_size: the size of the kernel.
+        stride: the distance between windows.
+        padding: the margin on both sides: a number, ``"same"`` or ``"valid"``.
+        dilation: the distance between the elements of a window.
+        groups: the number of groups of channels that are convolved separately.
+        bias: whether to add a learnable bias to each output channel.
+        padding_mode: how the margin is filled: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
 
     Shape:
         - Input: ``(N, in_channels, L)`` or ``(in_channels, L)``
@@ -200,8 +200,8 @@ class ConvTranspose1d(_ConvTranspose, _function="conv_transpose1d", _dims=1):
     """Transposed convolution of sequences, which inverts the size change of a ``Conv1d`` with the same arguments.
 
     Args:
-        output_padding: how much longer the result is made at its end, as several lengths have the same convolution.
-            ``forward`` takes an ``output_size`` instead.
+        output_padding: the additional length of the output, since inputs of several lengths convolve to the same.
+            Alternatively, pass ``output_size`` to ``forward``.
 
     Shape:
         - Input: ``(N, in_channels, L)`` or ``(in_channels, L)``
@@ -239,7 +239,7 @@ class _LazyConv(LazyModuleMixin):
 
     def initialize_parameters(self, input, *args, **kwargs):
         if not self.has_uninitialized_params():
-            if self.in_channels == 0:  # its parameters were loaded before
+            if self.in_channels == 0:  # loading has replaced its parameters
                 self.in_channels = self.weight.shape[0] if self.transposed else self.weight.shape[1] * self.groups
             return
         n = self._dims

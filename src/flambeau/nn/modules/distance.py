@@ -13,7 +13,7 @@ class PairwiseDistance(Module):
 
     Shape:
         - Inputs: ``(N, D)`` or ``(D)``
-        - Output: ``(N)`` or ``()``; with ``keepdim`` a last dimension of one
+        - Output: ``(N)`` or ``()``; with ``keepdim`` the last dimension stays, with size 1
     """
 
     __constants__ = ["norm", "eps", "keepdim"]

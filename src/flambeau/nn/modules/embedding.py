@@ -45,7 +45,7 @@ class _Table(Module):
         self.weight = Parameter(weight, requires_grad=not freeze)
 
     def reset_parameters(self):
-        """Initializes the table with normal numbers, and the padding row with zeros."""
+        """Initializes the table from a standard normal distribution, and the padding row with zeros."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -66,15 +66,15 @@ class Embedding(_Table):
     """A lookup table of vectors, indexed by integers.
 
     Args:
-        num_embeddings: rows of the table.
-        embedding_dim: size of each row.
-        padding_idx: this row is zeros at first and gets no gradient.
-        max_norm: rows that are looked up and longer than this (in the ``norm_type``-norm) are scaled down in place.
-        scale_grad_by_freq: divides the gradient of a row by how often it was looked up in the batch.
-        sparse: makes the gradient of the table a sparse tensor, of the rows that were looked up.
+        num_embeddings: the number of rows in the table.
+        embedding_dim: the size of each row.
+        padding_idx: the index of a row that is initially zero and gets no gradient.
+        max_norm: scales down, in place, rows that are looked up and have a larger ``norm_type``-norm.
+        scale_grad_by_freq: divides the gradient of a row by its frequency in the batch.
+        sparse: makes the gradient of the table a sparse tensor.
 
     Shape:
-        - Input: ``(*)`` of integers
+        - Input: ``(*)``, integers
         - Output: ``(*, embedding_dim)``
 
     Example::
@@ -125,12 +125,12 @@ class EmbeddingBag(_Table):
 
     Args:
         mode: ``"sum"``, ``"mean"`` or ``"max"``.
-        include_last_offset: whether the last offset is the end of the last bag and not the start of one.
-        padding_idx: this row gets no gradient and does not count in a bag.
-        num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, sparse: as of ``Embedding``.
+        include_last_offset: whether the last offset is the end of the last bag instead of the start of another.
+        padding_idx: the index of a row that gets no gradient and does not count in bags.
+        num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, sparse: as for ``Embedding``.
 
     Shape:
-        - Input: ``(B, N)`` of integers, or ``(N)`` and ``offsets`` ``(B)`` where the bags begin in it
+        - Input: ``(B, N)``, integers; or ``(N)``, with the starts of the bags in ``offsets``, ``(B)``
         - Output: ``(B, embedding_dim)``
     """
 

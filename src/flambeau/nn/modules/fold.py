@@ -15,10 +15,10 @@ class Unfold(_Windows):
     """Extracts sliding windows of images as columns of a matrix.
 
     Args:
-        kernel_size: height and width of a window.
-        dilation: how far apart its elements are.
-        padding: margin of zeros on both sides.
-        stride: how far apart windows begin.
+        kernel_size: the height and width of a window.
+        dilation: the distance between its elements.
+        padding: the margin of zeros on both sides.
+        stride: the distance between windows.
 
     Shape:
         - Input: ``(N, C, H, W)`` or ``(C, H, W)``
@@ -47,8 +47,8 @@ class Fold(_Windows):
     """Sums sliding windows, passed as columns of a matrix, into images: the transpose of ``Unfold``.
 
     Args:
-        output_size: height and width of the images.
-        kernel_size, dilation, padding, stride: as of ``Unfold``.
+        output_size: the height and width of the images.
+        kernel_size, dilation, padding, stride: as for ``Unfold``.
 
     Example::
 

@@ -29,9 +29,9 @@ class Linear(Module):
     """Applies an affine map to the last dimension: ``y = x Aᵀ + b``.
 
     Args:
-        in_features: size of each input sample.
-        out_features: size of each output sample.
-        bias: whether there is a ``b``.
+        in_features: the size of each input sample.
+        out_features: the size of each output sample.
+        bias: whether to add a learnable bias ``b``.
 
     Shape:
         - Input: ``(*, in_features)``

@@ -14,12 +14,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     """A linear layer followed by the cross-entropy loss.
 
     Args:
-        in_features: size of each input sample.
+        in_features: the size of each input sample.
         num_classes: the number of classes ``C``.
-        out_features: sizes of further dimensions: each input has that many losses.
-        bias: whether the linear layer has one.
-        weight, reduction, ignore_index, label_smoothing: as of ``CrossEntropyLoss``.
-        options: a ``LinearCrossEntropyOptions``, to take less memory where there are many classes.
+        out_features: sizes of additional dimensions, if each input has several losses.
+        bias: whether the linear layer has a bias.
+        weight, reduction, ignore_index, label_smoothing: as for ``CrossEntropyLoss``.
+        options: a ``LinearCrossEntropyOptions``, which saves memory if there are many classes.
 
     Shape:
         - Input: ``(N, in_features)`` or ``(in_features)``

@@ -1,6 +1,6 @@
-"""Losses as modules; the arithmetic is in ``functional``.
+"""Losses as modules; the computations are in ``functional``.
 
-All take ``reduction``: "mean" or "sum" of the elements, or "none" of it.
+All take ``reduction``: "mean" or "sum" reduces over the elements, "none" does not.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence; ``reduction="batchmean"`` matches its definition.
 
     Args:
-        log_target: whether the target too is given as log-probabilities.
+        log_target: whether the target consists of log-probabilities too.
     """
 
     def __init__(self, size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -90,8 +90,8 @@ class BCEWithLogitsLoss(_Loss):
     """``BCELoss`` of the sigmoid of the input, numerically stable.
 
     Args:
-        weight: how much each element counts.
-        pos_weight: how much more the positive class counts.
+        weight: the weight of each element.
+        pos_weight: the weight of the positive class.
     """
 
     def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
@@ -108,8 +108,8 @@ class NLLLoss(_WeightedLoss):
     """The negative log-likelihood of the target class, given log-probabilities.
 
     Args:
-        weight: how much each class counts.
-        ignore_index: targets with this number do not count.
+        weight: the weight of each class.
+        ignore_index: targets with this value are ignored.
 
     Shape:
         - Input: ``(N, C, *)`` or ``(C)``
@@ -139,8 +139,8 @@ class PoissonNLLLoss(_Loss):
 
     Args:
         log_input: whether the input is the logarithm of the rate.
-        full: adds Stirling's approximation of the part that does not depend on the input.
-        eps: added to a rate before its logarithm is taken.
+        full: adds Stirling's approximation of the term that does not depend on the input.
+        eps: added to a rate before taking its logarithm.
     """
 
     __constants__ = ["log_input", "full", "eps", "reduction"]
@@ -161,11 +161,11 @@ class GaussianNLLLoss(_Loss):
 
     Args:
         full: adds the constant ``log(2 pi) / 2``.
-        eps: variances count as this at least.
+        eps: the lower bound of variances.
 
     Shape:
         - Input, target: ``(N, *)`` or ``(*)``
-        - Var: as the input; it may lack the last dimension, or have one there
+        - Var: same as the input; the last dimension may have size 1 or be missing
     """
 
     __constants__ = ["full", "eps", "reduction"]
@@ -183,13 +183,13 @@ class CrossEntropyLoss(_WeightedLoss):
     """The cross-entropy of unnormalized scores (logits) with the target.
 
     Args:
-        weight: how much each class counts.
-        ignore_index: targets with this number do not count.
-        label_smoothing: this part of the target is spread evenly over all classes.
+        weight: the weight of each class.
+        ignore_index: targets with this value are ignored.
+        label_smoothing: the part of the target distribution, from 0 to 1, that is spread evenly over all classes.
 
     Shape:
         - Input: ``(N, C, *)`` or ``(C)``
-        - Target: ``(N, *)`` or ``()``, the right classes; or that of the input, the probabilities of all classes
+        - Target: ``(N, *)`` or ``()``, class indices; or the shape of the input, class probabilities
 
     Example::
 
@@ -214,13 +214,13 @@ class CTCLoss(_Loss):
     """Connectionist temporal classification: the negative log-likelihood of label sequences over all alignments.
 
     Args:
-        blank: the class that stands for no label.
-        reduction: "mean" divides each loss by the length of its target first.
-        zero_infinity: makes losses zero that are infinite because the input is too short, and their gradients.
+        blank: the class that represents no label.
+        reduction: "mean" divides each loss by its target length first.
+        zero_infinity: replaces infinite losses, of inputs that are too short, and their gradients by zero.
 
     Shape:
         - Log_probs: ``(T, N, C)`` or ``(T, C)``
-        - Targets: ``(N, S)``, or all labels one behind the other
+        - Targets: ``(N, S)``, or all labels concatenated
         - Input_lengths, target_lengths: ``(N)`` or ``()``
 
     Example::

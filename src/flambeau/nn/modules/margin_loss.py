@@ -1,4 +1,4 @@
-"""Margin losses as modules; the arithmetic is in ``functional``."""
+"""Margin losses as modules; the computations are in ``functional``."""
 
 from .. import functional as F
 from ._loss import _Loss, _WeightedLoss
@@ -101,7 +101,7 @@ class MultiLabelMarginLoss(_Loss):
 
     Shape:
         - Input: ``(N, C)`` or ``(C)``
-        - Target: the same; the right classes, and -1 behind the last of them
+        - Target: same as the input: class indices, terminated by -1
     """
 
     __constants__ = ["reduction"]
@@ -123,9 +123,9 @@ class TripletMarginLoss(_Loss):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
 
     Args:
-        margin: how much further it is to be.
-        p, eps: as of ``PairwiseDistance``.
-        swap: takes the distance of positive and negative where it is the smaller one.
+        margin: the margin.
+        p, eps: as for ``PairwiseDistance``.
+        swap: uses the distance from positive to negative if that is smaller.
     """
 
     __constants__ = ["margin", "p", "eps", "swap", "reduction"]
@@ -148,7 +148,7 @@ class TripletMarginWithDistanceLoss(_Loss):
     """``TripletMarginLoss`` with a custom distance function.
 
     Args:
-        distance_function: by default a ``PairwiseDistance``.
+        distance_function: the function; by default ``PairwiseDistance``.
     """
 
     __constants__ = ["margin", "swap", "reduction"]

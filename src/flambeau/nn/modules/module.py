@@ -157,7 +157,7 @@ class Module(Hookable, Savable, Movable):
                     return entries[name]
         attribute = getattr(type(self), name, None)
         if isinstance(attribute, (property, functools.cached_property)):
-            return attribute.__get__(self, type(self))  # it raised an AttributeError of its own: let that be seen
+            return attribute.__get__(self, type(self))  # its own AttributeError is the one to show
         raise AttributeError(_report.no_attribute(self, name), name=name, obj=self)
 
     def __delattr__(self, name):
@@ -176,7 +176,7 @@ class Module(Hookable, Savable, Movable):
         return sorted(name for name in names if not name[:1].isdigit())
 
     def __getstate__(self):
-        d = self.__dict__  # a copy: a subclass may take away from it what it does not want to have pickled
+        d = self.__dict__  # a copy, since subclasses may remove entries
         return d.copy() if "_hook_registry" in d else d | tables_without_hooks()
 
     def __setstate__(self, state):

@@ -16,18 +16,18 @@ __all__ = ["MultiheadAttention"]
 class MultiheadAttention(Module):
     """Attention with several heads: each query attends to all keys, and gets the weighted mean of their values.
 
-    Query, key and value are projected to ``embed_dim`` features, which are split among the heads. The results of
-    the heads are concatenated and projected by ``out_proj``.
+    Query, key and value are projected to ``embed_dim`` features, which are split among the heads. The results of the
+    heads are concatenated and projected by ``out_proj``.
 
     Args:
-        embed_dim: features of the query and of the result.
-        num_heads: heads; must divide ``embed_dim``.
-        dropout: the probability with which a weight is zeroed in training.
-        bias: whether the maps have a bias.
-        add_bias_kv: whether a learned key and value are appended.
-        add_zero_attn: whether a key and value of zeros are appended.
-        kdim, vdim: features of key and value, ``embed_dim`` by default.
-        batch_first: the inputs and the output are ``(N, L, E)`` instead of ``(L, N, E)``.
+        embed_dim: the number of features of the query and of the output.
+        num_heads: the number of heads, which must divide ``embed_dim``.
+        dropout: the dropout probability of attention weights in training.
+        bias: whether the projections have a bias.
+        add_bias_kv: whether to append a learnable key and value.
+        add_zero_attn: whether to append a key and value of zeros.
+        kdim, vdim: the numbers of features of key and value; ``embed_dim`` by default.
+        batch_first: whether inputs and output are ``(N, L, E)`` instead of ``(L, N, E)``.
 
     Shape:
         - query: ``(L, N, E)``, or ``(L, E)`` unbatched
@@ -105,10 +105,10 @@ class MultiheadAttention(Module):
         """Returns the result and the weights (None unless ``need_weights``).
 
         Args:
-            key_padding_mask: ``(N, S)``, true for keys that are not looked at; floats are added to the scores.
-            attn_mask: ``(L, S)`` or ``(N * num_heads, L, S)``, true where a query may *not* look; floats are added too.
-            average_attn_weights: whether the weights are averaged over the heads, or given for each.
-            is_causal: a hint that ``attn_mask`` is the causal one; it need not be read then.
+            key_padding_mask: ``(N, S)``: True for keys to ignore, or floats to add to the scores.
+            attn_mask: ``(L, S)`` or ``(N * num_heads, L, S)``: True where a query may *not* attend, or floats to add.
+            average_attn_weights: whether to average the weights over the heads.
+            is_causal: a hint that ``attn_mask`` is the causal mask, so that it need not be read.
         """
         swap = self.batch_first and query.dim() == 3
         if swap:
@@ -125,13 +125,14 @@ class MultiheadAttention(Module):
 
     @staticmethod
     def _sequences_first(query, key, value):
-        """The inputs with the sequence dimension first; identical tensors stay identical, which saves a product."""
+        """The inputs with the sequence dimension first; identical tensors stay identical, which saves a projection."""
         first = query.transpose(0, 1)
         second = first if key is query else key.transpose(0, 1)
         return first, second, second if value is key else value.transpose(0, 1)
 
     def merge_masks(self, attn_mask, key_padding_mask, query):
-        """Both masks as one, and its kind: 1 if there is only ``key_padding_mask``, 2 otherwise, None without masks."""
+        """Both masks combined, and the type: 1 if there is only ``key_padding_mask``, 2 otherwise, None without masks.
+        """
         if key_padding_mask is None and attn_mask is None:
             return None, None
         if attn_mask is None:

@@ -35,14 +35,14 @@ class LayerNorm(_Affine):
     """Normalizes each sample over the last dimensions, then applies weight and bias.
 
     Args:
-        normalized_shape: the sizes of the last dimensions, over which the statistics are.
-        eps: added to the variance before its root is taken.
-        elementwise_affine: whether scale (``weight``) and shift (``bias``) are learned.
+        normalized_shape: the sizes of the last dimensions, to normalize over.
+        eps: added to the variance for numerical stability.
+        elementwise_affine: whether there are a learnable scale (``weight``) and shift (``bias``).
         bias: whether there is a shift.
 
     Shape:
         - Input: ``(*, *normalized_shape)``
-        - Output: that of the input
+        - Output: same as the input
 
     Example::
 
@@ -71,9 +71,9 @@ class RMSNorm(Module):
     """Divides each sample by its root mean square over the last dimensions, then applies the weight.
 
     Args:
-        normalized_shape: the sizes of the last dimensions, over which the mean is.
-        eps: added to the mean square; the smallest step from 1 in the input's dtype if not given.
-        elementwise_affine: whether the scale (``weight``) is learned.
+        normalized_shape: the sizes of the last dimensions, to normalize over.
+        eps: added to the mean square; by default the machine epsilon of the input's dtype.
+        elementwise_affine: whether there is a learnable scale (``weight``).
     """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
@@ -103,14 +103,14 @@ class GroupNorm(_Affine):
     """Normalizes groups of channels of each sample, then applies weight and bias.
 
     Args:
-        num_groups: into how many groups the channels are split.
-        num_channels: channels of the input.
-        eps: added to the variance before its root is taken.
-        affine: whether scale (``weight``) and shift (``bias``) are learned, one a channel.
+        num_groups: the number of groups.
+        num_channels: the number of channels.
+        eps: added to the variance for numerical stability.
+        affine: whether there are a learnable scale (``weight``) and shift (``bias``) per channel.
 
     Shape:
         - Input: ``(N, num_channels, *)``
-        - Output: that of the input
+        - Output: same as the input
     """
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
@@ -156,7 +156,7 @@ class CrossMapLRN2d(Module):
     """Legacy cross-channel local response norm; prefer ``LocalResponseNorm``.
 
     Args:
-        size: how many channels the sum is over.
+        size: the number of channels to sum over.
         alpha, beta, k: the divisor is ``(k + alpha / size * sum) ** beta``.
     """
 

@@ -37,12 +37,12 @@ class MaxPool1d(_MaxPool, _function="max_pool1d"):
     """Max pooling over sequences.
 
     Args:
-        kernel_size: how many elements a window has.
-        stride: how far apart windows begin; next to each other if not given.
-        padding: margin on both sides that never wins.
-        dilation: how far apart the elements of a window are.
-        return_indices: also return where the elements lay, for ``MaxUnpool1d``.
-        ceil_mode: whether there is a last window that reaches beyond the end.
+        kernel_size: the size of a window.
+        stride: the distance between windows; ``kernel_size`` by default.
+        padding: the margin of minus infinity on both sides.
+        dilation: the distance between the elements of a window.
+        return_indices: whether to return the indices of the maxima too, for ``MaxUnpool1d``.
+        ceil_mode: whether to add a last window that reaches beyond the end.
 
     Example::
 
@@ -90,10 +90,10 @@ class FractionalMaxPool2d(_FractionalMaxPool, _function="fractional_max_pool2d",
     """Fractional max pooling over images: windows at random steps, for any ratio of sizes.
 
     Args:
-        kernel_size: height and width of a window.
-        output_size: how many windows there are, or
-        output_ratio: how many, as a part of the sizes of the image, between 0 and 1.
-        return_indices: also return where the elements lay, for ``MaxUnpool2d``.
+        kernel_size: the height and width of a window.
+        output_size: the height and width of the output.
+        output_ratio: alternatively, the ratio of output to input size, between 0 and 1.
+        return_indices: whether to return the indices of the maxima too, for ``MaxUnpool2d``.
 
     Example::
 
@@ -137,7 +137,7 @@ class AvgPool1d(Variants):
     """Average pooling over sequences.
 
     Args:
-        kernel_size, stride, padding, ceil_mode: as of ``MaxPool1d``; the margin is zeros.
+        kernel_size, stride, padding, ceil_mode: as for ``MaxPool1d``; the margin is zero.
         count_include_pad: whether the margin counts in the mean.
     """
 
@@ -239,7 +239,7 @@ class AdaptiveAvgPool2d(_AdaptivePool, _function="adaptive_avg_pool2d"):
     """Average pooling to ``output_size``, over images of any size.
 
     Args:
-        output_size: a number, or one for each dimension, of which None keeps the size.
+        output_size: a number, or one per dimension; None keeps the input size.
 
     Example::
 

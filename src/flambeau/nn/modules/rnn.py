@@ -36,7 +36,7 @@ PACKED_STATE_DIMS = "Dimension out of range: the states of a packed batch are 3-
 STATE_DIMS = "For {kind} {dims}-D input, {states} should also be {dims}-D but got {got}"
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-DERIVED = ("_flat_weights", "_flat_weight_refs")  # lists of parameters that PyTorch's modules keep
+DERIVED = ("_flat_weights", "_flat_weight_refs")  # lists of parameters that PyTorch's modules have
 
 
 def _permuted(x, permutation):
@@ -113,7 +113,7 @@ class RNNBase(Module):
         return [getattr(self, name) for name in self._flat_weights_names]
 
     def __getstate__(self):
-        return super().__getstate__() | {"_flat_weights": self._flat_weights}  # PyTorch's module needs them pickled
+        return super().__getstate__() | {"_flat_weights": self._flat_weights}  # as in PyTorch's pickles
 
     def __setstate__(self, state):
         super().__setstate__({name: value for name, value in state.items() if name not in DERIVED})
@@ -165,7 +165,7 @@ class RNNBase(Module):
     # ---- the call, in terms of tuples of states
 
     def _run(self, function, input, states):
-        """(output, last states). An unbatched sequence is run as a batch of one."""
+        """(output, final states). An unbatched sequence is run as a batch of one."""
         if isinstance(input, PackedSequence):
             return self._run_packed(function, input, states)
         name = type(self).__name__
@@ -248,19 +248,19 @@ class RNN(RNNBase):
     """Layers of ``h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`` over sequences.
 
     Args:
-        input_size: features of the input.
-        hidden_size: features of the hidden state.
-        num_layers: layers, each of which takes the output of the one before.
+        input_size: the number of input features.
+        hidden_size: the number of features of the hidden state.
+        num_layers: the number of layers, each of which takes the output of the one before.
         nonlinearity: ``"tanh"`` or ``"relu"``.
-        bias: whether there are ``b_ih`` and ``b_hh``.
-        batch_first: whether input and output are ``(batch, time, features)``; states are not concerned.
-        dropout: probability by which elements of the output of each layer but the last are zeroed in training.
-        bidirectional: whether each layer also goes from the end to the start; the outputs are put side by side.
+        bias: whether there are biases ``b_ih`` and ``b_hh``.
+        batch_first: whether input and output are ``(batch, time, features)``; does not apply to the states.
+        dropout: the dropout probability, in training, of the outputs of all layers but the last.
+        bidirectional: whether each layer also runs backwards in time; both outputs are concatenated.
 
     Shape:
-        - Input: ``(L, N, input_size)``, ``(L, input_size)`` or a PackedSequence; the states, zeros if they are not
-          given, ``(num_layers * D, N, hidden_size)`` or without N, where D is 2 if bidirectional, else 1
-        - Output: ``(L, N, D * hidden_size)`` and the last states
+        - Input: ``(L, N, input_size)``, ``(L, input_size)`` or a PackedSequence; the initial states, zeros by default,
+          ``(num_layers * D, N, hidden_size)`` or without N, where D is 2 if bidirectional, else 1
+        - Output: ``(L, N, D * hidden_size)`` and the final states
 
     Example::
 
@@ -291,13 +291,13 @@ class LSTM(RNNBase):
     """Layers of long short-term memory over sequences.
 
     Args:
-        proj_size: if not 0, the hidden state is multiplied by a matrix that leaves it so many features.
-        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional: as of ``RNN``.
+        proj_size: if not 0, the hidden state is projected to this size.
+        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional: as for ``RNN``.
 
     Shape:
-        - Input: as of ``RNN``; states: a pair, the hidden states with ``proj_size or hidden_size`` features and the
-          cell states with ``hidden_size``
-        - Output: ``(L, N, D * (proj_size or hidden_size))`` and the pair of last states
+        - Input: as for ``RNN``; the states are a pair: hidden states of size ``proj_size or hidden_size``, and cell
+          states of size ``hidden_size``
+        - Output: ``(L, N, D * (proj_size or hidden_size))`` and the pair of final states
 
     Example::
 
@@ -344,7 +344,7 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Layers of gated recurrent units over sequences.
 
-    Args and shapes are those of ``RNN``, without ``nonlinearity``.
+    Arguments and shapes are those of ``RNN``, without ``nonlinearity``.
 
     Example::
 

@@ -88,19 +88,19 @@ class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward network, each with a residual connection and a norm.
 
     Args:
-        d_model: features of the input.
-        nhead: heads of the attention.
-        dim_feedforward: features between the affine maps.
+        d_model: the number of input features.
+        nhead: the number of attention heads.
+        dim_feedforward: the number of features inside the feed-forward network.
         dropout: the probability of dropout, in four places.
-        activation: between the affine maps: ``"relu"``, ``"gelu"`` or a function.
+        activation: of the feed-forward network: ``"relu"``, ``"gelu"`` or a function.
         layer_norm_eps: the ``eps`` of the norms.
-        batch_first: the input is ``(N, S, E)`` instead of ``(S, N, E)``.
-        norm_first: normalise the input of each block instead of the sum.
-        bias: whether affine maps and norms have a bias.
+        batch_first: whether the input is ``(N, S, E)`` instead of ``(S, N, E)``.
+        norm_first: whether to normalize the input of each block instead of the sum.
+        bias: whether linear layers and norms have a bias.
 
     Shape:
         - src: ``(S, N, d_model)`` or ``(S, d_model)``
-        - Output: that of src
+        - Output: same as src
 
     Example::
 
@@ -139,12 +139,12 @@ class TransformerEncoderLayer(_Layer):
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the memory and a feed-forward network, each with a residual connection and a norm.
 
-    Args: as of ``TransformerEncoderLayer``.
+    Arguments are those of ``TransformerEncoderLayer``.
 
     Shape:
         - tgt: ``(T, N, d_model)`` or ``(T, d_model)``
         - memory: ``(S, N, d_model)`` or ``(S, d_model)``
-        - Output: that of tgt
+        - Output: same as tgt
 
     Example::
 
@@ -190,11 +190,11 @@ class TransformerEncoder(Module):
     """A stack of copies of an encoder layer.
 
     Args:
-        encoder_layer: what is copied; its own parameters take no part.
-        num_layers: how many copies.
+        encoder_layer: the layer to copy; its own parameters are not used.
+        num_layers: the number of copies.
         norm: applied at the end.
-        enable_nested_tensor: accepted and without effect, but for PyTorch's warning. There are no nested tensors here.
-        mask_check: accepted and without effect, like the former.
+        enable_nested_tensor: no effect, except for PyTorch's warning: there are no nested tensors.
+        mask_check: no effect.
 
     Example::
 
@@ -251,8 +251,8 @@ class TransformerDecoder(Module):
     """A stack of copies of a decoder layer.
 
     Args:
-        decoder_layer: what is copied; its own parameters take no part.
-        num_layers: how many copies.
+        decoder_layer: the layer to copy; its own parameters are not used.
+        num_layers: the number of copies.
         norm: applied at the end.
 
     Example::
@@ -287,17 +287,17 @@ class Transformer(Module):
     """An encoder, and a decoder that attends to the encoder's output.
 
     Args:
-        d_model: features of the inputs.
-        nhead: heads of the attentions.
-        num_encoder_layers, num_decoder_layers: how many layers each has.
-        custom_encoder, custom_decoder: used instead of those that would be made.
+        d_model: the number of features.
+        nhead: the number of attention heads.
+        num_encoder_layers, num_decoder_layers: the numbers of layers.
+        custom_encoder, custom_decoder: replace the standard ones.
         dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias: of each layer, see
             ``TransformerEncoderLayer``.
 
     Shape:
         - src: ``(S, N, d_model)``, ``(N, S, d_model)`` if ``batch_first``, or ``(S, d_model)``
         - tgt: ``(T, N, d_model)``, ``(N, T, d_model)`` if ``batch_first``, or ``(T, d_model)``
-        - Output: that of tgt
+        - Output: same as tgt
 
     Example::
 

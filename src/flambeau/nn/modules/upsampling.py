@@ -10,11 +10,11 @@ class Upsample(Module):
     """Resizes an input ``(N, C, ...)`` in its last one, two or three dimensions. See ``F.interpolate``.
 
     Args:
-        size: the new size, one number for all dimensions or one for each.
-        scale_factor: or how much larger it is to be.
+        size: the output size, one number for all dimensions or one for each.
+        scale_factor: alternatively, the ratio of output to input size.
         mode: "nearest", "linear", "bilinear", "bicubic" or "trilinear".
-        align_corners: whether the centers of the first and last elements stay where they are, rather than the edges.
-        recompute_scale_factor: whether to compute with the ratio of the sizes and not with ``scale_factor``.
+        align_corners: whether the centers of the first and last elements stay in place, instead of their edges.
+        recompute_scale_factor: whether to compute with the ratio of the actual sizes instead of ``scale_factor``.
 
     Example::
 
