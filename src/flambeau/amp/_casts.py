@@ -1,4 +1,4 @@
-"""What a region of autocast does: it casts the inputs of functions, and keeps the casts of parameters."""
+"""What an autocast region does: casts the inputs of functions, and caches the casts of parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..ops._call_cache import CacheMiss, layouts_of, lookup
 from ..ops.convert import to_copy
 from ._lists import ASK_THEMSELVES, OPERATORS, policies_of
 
-CASTABLE = (float16, bfloat16, float32)  # float64 and integers stay what they are
+CASTABLE = (float16, bfloat16, float32)  # float64 and integers are not cast
 BINARY_CROSS_ENTROPY = """\
 torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.
 Many models use a sigmoid layer right before the binary cross entropy layer. In this case, combine the two layers \
@@ -23,23 +23,23 @@ using torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLo
 
 
 class Casts:
-    """The casts of a region: into which dtype on each device where it is enabled.
+    """The casts of a region: the dtype for each device type for which it is enabled.
 
-    Regions inside each other share the casts of parameters; they are forgotten when the outermost is left.
+    Nested regions share cached casts of parameters, which are dropped when the outermost region is left.
     """
 
     def __init__(self, dtypes, cache_enabled, cache):
-        self.dtypes = dtypes  # by type of device
+        self.dtypes = dtypes  # by device type
         self.cache_enabled = cache_enabled
         self.cache = cache  # (id of a parameter, dtype, whether recorded) -> (the parameter, its version, its cast)
         self.key = tuple(sorted((kind, str(dtype)) for kind, dtype in dtypes.items()))
 
     def with_empty_cache(self):
-        """The same casts for another region."""
+        """The same casts, for another region."""
         return Casts(self.dtypes, self.cache_enabled, {})
 
     def inputs_of(self, name, inputs):
-        """The inputs of a function as it is to get them."""
+        """The inputs of the function `name`, cast as required."""
         tensors = list(self._eligible(inputs))
         if not tensors:
             return inputs
@@ -89,9 +89,10 @@ class Casts:
         return found[2]
 
     def call_op(self, name, op, inputs):
-        """An op on its inputs as the function `name` is to get them.
+        """Calls an op on the inputs of the function `name`, cast as required.
 
-        Where calls are recorded, casts to the lower precision are part of the op: each would cost as much as an op.
+        Where calls are recorded, casts to the lower precision are part of the op's call, since each would cost as much
+        as an op.
         """
         lower = self.dtypes.get(inputs[0].device.type)
         if lower is None or policies_of(inputs[0].device.type).get(name) != "lower":
@@ -102,7 +103,7 @@ class Casts:
         return op(*self.inputs_of(name, inputs)) if found is None else found
 
     def _call_first(self, miss, op, inputs, dtype):
-        """The result of the first call of a signature; None where it cannot be cached."""
+        """The result of the first call of a signature; None if it cannot be cached."""
         with no_grad():
             cast = [convert(x, dtype) if isinstance(x, Tensor) and self._takes(x, dtype) else x for x in inputs]
             result = op(*cast)._a
@@ -111,12 +112,12 @@ class Casts:
         return cached and cached.finish(inputs, [value_of(a) for a in arrays], value_of(result), {}, inputs[0].device)
 
     def _takes(self, t, dtype):
-        """Whether a tensor is to be cast to a dtype."""
+        """Whether a tensor must be cast to a dtype."""
         own = t.dtype
         return own is not dtype and own in CASTABLE and t.device.type in self.dtypes
 
     def call(self, name, function, args, kwargs):
-        """Calls a function with its inputs cast; what it calls in its turn is left alone."""
+        """Calls a function with its inputs cast; calls inside it are unaffected."""
         values = self.inputs_of(name, (*args, *kwargs.values()))
         args, kwargs = values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True))
         modes.set_autocast(None)
@@ -131,7 +132,7 @@ def convert(t, dtype):
 
 
 def casting(name):
-    """For ``intercept``: calls of the function `name` have their inputs cast inside a region."""
+    """For ``intercept``: casts the inputs of calls of the function `name` inside a region."""
 
     def around(body):
         def call(args, kwargs):
@@ -150,9 +151,9 @@ _taught: set = set()  # the functions that cast their inputs
 
 @functools.cache
 def teach_functions(device_type):
-    """Makes the functions on the lists of a kind of device cast their inputs: public ones and methods of Tensor.
+    """Makes the functions on the lists of a device type cast their inputs: public functions and methods of Tensor.
 
-    It is done when a region for such a device is first entered. Until then the functions know nothing of autocast.
+    This happens when a region for such a device is first entered; until then, functions do not check for autocast.
     """
     package = __name__.split(".")[0]
     for name in sorted(policies_of(device_type).keys() - ASK_THEMSELVES):

@@ -1,7 +1,7 @@
-"""Which functions autocast knows, by device, and what it does to their inputs.
+"""The functions affected by autocast, by device, and how their inputs are cast.
 
 They are cast to the lower precision, to float32, to the widest dtype among them, or to that of an RNN's state. (``cat``
-and ``stack`` are on PyTorch's lists too; they take the widest dtype anyway.)
+and ``stack`` are on PyTorch's lists too; they promote to the widest dtype anyway.)
 
 The names are those of public functions: of ``flambeau`` and of its modules ``linalg``, ``fft`` and ``nn.functional``.
 """
@@ -55,17 +55,17 @@ ACCELERATOR = {
     "refuse": frozenset(["binary_cross_entropy"]),
 }
 
-# Functions of PyTorch's lists that look at their inputs before they compute, and so ask by themselves.
+# Functions on PyTorch's lists that inspect their inputs before they compute, and so call autocast themselves.
 ASK_THEMSELVES = frozenset([
     "addbmm", "addmm", "baddbmm", "bmm", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "cross_entropy", "linear", "matmul", "mm", "scaled_dot_product_attention", *PADS,
 ])
 
-OPERATORS = {"pow": ("__pow__", "__rpow__"), "reciprocal": ("__rtruediv__",)}  # methods that go by other names
+OPERATORS = {"pow": ("__pow__", "__rpow__"), "reciprocal": ("__rtruediv__",)}  # methods with other names
 
 _POLICIES = [{name: policy for policy, names in lists.items() for name in names} for lists in (CPU, ACCELERATOR)]
 
 
 def policies_of(device_type):
-    """What is done to the inputs of functions on a device: {name: "lower", "float32", ...}."""
+    """How the inputs of functions on a device are cast: {name: "lower", "float32", ...}."""
     return _POLICIES[device_type != "cpu"]

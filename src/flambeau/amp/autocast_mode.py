@@ -1,4 +1,4 @@
-"""Regions in which functions compute in the precision that suits them."""
+"""Autocast: regions in which each function computes in a suitable precision."""
 
 import functools
 import threading
@@ -26,7 +26,7 @@ OTHER_DEVICE = "User specified an unsupported autocast device_type '{device_type
 
 
 class _Settings(threading.local):
-    """What a thread has set for regions that do not say it themselves."""
+    """A thread's defaults for regions."""
 
     def __init__(self):
         self.dtypes = {"cpu": bfloat16, "cuda": float16, "xla": bfloat16, "tpu": bfloat16}
@@ -37,22 +37,22 @@ _settings = per_thread(_Settings())
 
 
 def is_autocast_available(device_type):
-    """Whether there are regions for a type of device."""
+    """Whether autocast supports a device type."""
     return device(device_type).type in DEVICES
 
 
 class autocast:
-    """Inside, functions cast their inputs: products of matrices and convolutions to a lower precision, losses and
-    others that need it to float32. A context manager, and a decorator.
+    """A context manager and decorator in which functions cast their inputs: matrix products and convolutions to a lower
+    precision, losses and others that need it to float32.
 
     Args:
-        device_type: ``"cpu"``, ``"cuda"``, ``"xla"`` or ``"tpu"``: on which tensors it acts.
+        device_type: ``"cpu"``, ``"cuda"``, ``"xla"`` or ``"tpu"``: the tensors that are affected.
         dtype: the lower precision. By default bfloat16, on ``"cuda"`` float16.
-        enabled: if false, functions compute in the dtypes of their inputs, also inside another region.
-        cache_enabled: whether the casts of parameters are kept until the outermost region is left.
+        enabled: if False, functions compute in the dtypes of their inputs, even inside another region.
+        cache_enabled: whether to cache casts of parameters until the outermost region is left.
 
-    Parameters stay in float32, and so do their gradients. Backward belongs outside: it computes in the precision in
-    which the forward did.
+    Parameters and their gradients stay in float32. Call backward outside the region: it computes in the same precision
+    as the forward.
 
     Example::
 
@@ -114,24 +114,24 @@ def _has_cuda():
 
 
 def is_autocast_enabled(device_type="cuda"):
-    """Whether this is inside a region for a type of device."""
+    """Whether autocast is enabled for a device type."""
     return modes.autocast is not None and device(device_type).type in modes.autocast.dtypes
 
 
 def get_autocast_dtype(device_type):
-    """The lower precision of a region for a type of device that names none, or of the one that this is in."""
+    """The lower precision for a device type: that of the current region, or the default."""
     return _settings.dtypes[device(device_type).type]
 
 
 def set_autocast_dtype(device_type, dtype):
-    """Sets the lower precision of regions that name none."""
+    """Sets the default lower precision for a device type."""
     if not isinstance(dtype, dtype_class):
         raise TypeError(f"dtype must be a torch.dtype, got {type(dtype).__name__}")
     _settings.dtypes[device(device_type).type] = dtype
 
 
 def set_autocast_enabled(device_type, enabled=None):
-    """Begins or ends a region for a type of device by hand; prefer ``with autocast(...)``."""
+    """Enters or leaves a region for a device type; prefer ``with autocast(...)``."""
     device_type, enabled = ("cuda", device_type) if enabled is None else (device(device_type).type, enabled)
     before = modes.autocast
     dtypes = {} if before is None else dict(before.dtypes)
@@ -144,17 +144,17 @@ def set_autocast_enabled(device_type, enabled=None):
 
 
 def is_autocast_cache_enabled():
-    """Whether regions keep the casts of parameters."""
+    """Whether regions cache casts of parameters by default."""
     return _settings.cache_enabled
 
 
 def set_autocast_cache_enabled(enabled):
-    """Sets whether regions keep the casts of parameters, if they do not say it themselves."""
+    """Sets whether regions cache casts of parameters by default."""
     _settings.cache_enabled = bool(enabled)
 
 
 def clear_autocast_cache():
-    """Forgets the casts of parameters."""
+    """Drops the cached casts of parameters."""
     if modes.autocast is not None:
         modes.autocast.cache.clear()
 
@@ -165,8 +165,8 @@ def clear_autocast_cache():
 def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
     """Decorator of the ``forward`` of an :class:`autograd.Function`.
 
-    With ``cast_inputs`` its floating tensors are cast to that dtype, and it runs as outside of a region. Without, it
-    runs in the region that it is called in, and so does a ``backward`` with :func:`custom_bwd`.
+    With ``cast_inputs``, floating tensors are cast to that dtype, and it runs without autocast. Otherwise it runs in
+    the caller's region, and so does a ``backward`` with :func:`custom_bwd`.
     """
     _check_device_type(device_type)
     if fwd is None:
@@ -188,7 +188,8 @@ def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
 
 
 def custom_bwd(bwd=None, *, device_type):
-    """Decorator of the ``backward`` of an :class:`autograd.Function`: it runs as its ``forward`` did."""
+    """Decorator of the ``backward`` of an :class:`autograd.Function`: it runs with the autocast state of ``forward``.
+    """
     _check_device_type(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
@@ -207,7 +208,7 @@ def _check_device_type(device_type):
 
 
 def _cast_nested(value, device_type, dtype):
-    """A nest with its floating tensors on a device cast; float64 ones stay what they are."""
+    """A nested structure with its floating tensors on a device cast, except float64 ones."""
     if isinstance(value, Tensor):
         lies_there = value.device.type == device_type and value.is_floating_point()
         return convert(value, dtype) if lies_there and value.dtype.itemsize < 8 and value.dtype is not dtype else value

@@ -1,4 +1,4 @@
-"""Scaling of the loss, so that small gradients do not vanish in float16."""
+"""Gradient scaling: scales the loss so that small gradients do not underflow in float16."""
 
 import enum
 import warnings
@@ -41,7 +41,7 @@ NO_STATE = (
 
 
 class OptState(enum.Enum):
-    """How far an optimizer is since the last update."""
+    """The progress of an optimizer since the last update."""
 
     READY = 0
     UNSCALED = 1
@@ -54,7 +54,7 @@ def _fresh_state():
 
 class GradScaler:
     """Multiplies the loss by a scale, divides the gradients by it before a step, and skips steps whose gradients are
-    not finite. The scale falls then, and rises after ``growth_interval`` good steps.
+    not finite. The scale is then reduced; it grows after ``growth_interval`` successful steps.
 
     Example::
 
@@ -86,7 +86,7 @@ class GradScaler:
         if not backoff_factor < 1.0:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._init_scale = init_scale
-        self._scale = None  # a tensor, from the first use on
+        self._scale = None  # a tensor, created on first use
         self._growth_factor = growth_factor
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
@@ -99,7 +99,7 @@ class GradScaler:
         self._growth_tracker = full((), self._init_growth_tracker, dtype=int32, device=device)
 
     def scale(self, outputs):
-        """A tensor times the scale, or all of a nest of them."""
+        """Multiplies a tensor, or all in a nested structure, by the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -115,7 +115,7 @@ class GradScaler:
 
     @no_grad()
     def unscale_(self, optimizer):
-        """Divides the gradients of an optimizer by the scale, for instance to clip them; at most once a step."""
+        """Divides the gradients of an optimizer by the scale, for example to clip them; at most once per step."""
         if not self._enabled:
             return
         self._check_scale_growth_tracker("unscale_")
@@ -129,7 +129,7 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def _unscale_grads_(self, optimizer, inv_scale, allow_fp16):
-        """Multiplies the gradients; returns by device whether some gradient there is not finite, as 1.0 or 0.0."""
+        """Multiplies the gradients; returns for each device whether a gradient is not finite, as 1.0 or 0.0."""
         by_device = defaultdict(list)
         for group in optimizer.param_groups:
             for p in group["params"]:
@@ -147,7 +147,7 @@ class GradScaler:
         return found
 
     def step(self, optimizer, *args, **kwargs):
-        """Unscales the gradients if that was not done yet, and steps unless one of them is not finite."""
+        """Unscales the gradients unless done before, and steps unless a gradient is not finite."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -173,7 +173,7 @@ class GradScaler:
     # ---- after it
 
     def update(self, new_scale=None):
-        """Lowers the scale if a step was skipped, raises it after enough good ones, or sets it."""
+        """Reduces the scale after a skipped step, increases it after enough successful ones, or sets it."""
         if not self._enabled:
             return
         self._check_scale_growth_tracker("update")
@@ -215,27 +215,27 @@ class GradScaler:
         return self._init_scale if self._scale is None else self._scale.item()
 
     def get_growth_factor(self):
-        """By how much the scale rises."""
+        """The factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor):
-        """Sets by how much the scale rises."""
+        """Sets the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self):
-        """By how much the scale falls."""
+        """The factor by which the scale is reduced."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor):
-        """Sets by how much the scale falls."""
+        """Sets the factor by which the scale is reduced."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self):
-        """After how many good steps the scale rises."""
+        """The number of successful steps after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval):
-        """Sets after how many good steps the scale rises."""
+        """Sets the number of successful steps after which the scale grows."""
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self):
@@ -244,7 +244,7 @@ class GradScaler:
         return self._init_growth_tracker if self._growth_tracker is None else self._growth_tracker.item()
 
     def is_enabled(self):
-        """Whether it does anything."""
+        """Whether scaling is enabled."""
         return self._enabled
 
     # ---- saving
@@ -259,7 +259,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict):
-        """Goes on from a saved state."""
+        """Loads a saved state."""
         if not self._enabled:
             return
         if not state_dict:
@@ -288,7 +288,7 @@ class GradScaler:
 
 
 def _largest(grad):
-    """The largest magnitude in a gradient, which is not finite if an element is not; 0 if there are no elements."""
+    """The largest magnitude in a gradient: not finite if an element is not; 0 if there are none."""
     values = grad._values() if grad.is_sparse else grad
     if not values.numel():
         return full((), 0.0, dtype=float32, device=grad.device)
@@ -296,13 +296,13 @@ def _largest(grad):
 
 
 def _any(found):
-    """Whether one of the tensors, of 1.0 or 0.0, is 1, as a tensor."""
+    """Whether one of the tensors (1.0 or 0.0 each) is 1, as a tensor."""
     first, *others = found
     return sum([f.to(first.device) for f in others], first) > 0
 
 
 def _step_unless(found_inf, optimizer, *args, **kwargs):
-    """A step that a program takes back where it finds that there should be none."""
+    """A step that the compiled program undoes if `found_inf` holds."""
 
     def step():
         before = _progress(optimizer)
@@ -315,7 +315,7 @@ def _step_unless(found_inf, optimizer, *args, **kwargs):
 
 
 def _progress(optimizer):
-    """What the first step of an optimizer changes for good: for how many parameters it has a state, and its mark."""
+    """What the first step of an optimizer changes: the number of parameters with state, and a flag."""
     return len([state for state in optimizer.state.values() if state]), optimizer._opt_called
 
 

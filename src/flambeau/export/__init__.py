@@ -1,7 +1,7 @@
-"""Models as files that run without their source: StableHLO, made by jax.
+"""Export: models as files that run without their source (StableHLO, written by JAX).
 
-``export(model, inputs)`` traces a model once, and returns an :class:`ExportedProgram`. It can be saved, loaded in a
-process that does not have the model's code, and called on the platforms that it was made for. See docs/compile.md.
+``export(model, inputs)`` traces a model and returns an :class:`ExportedProgram`. It can be saved, loaded in a process
+without the model's code, and called on the platforms it was exported for. See docs/compile.md.
 """
 
 import sys
@@ -15,7 +15,7 @@ __all__ = ["Dim", "ExportedProgram", "export", "load", "save"]
 
 
 class _Callable(types.ModuleType):
-    """The module, which can be called: ``flambeau.export(model, inputs)``."""
+    """This module, made callable: ``flambeau.export(model, inputs)``."""
 
     def __call__(self, *args, **kwargs):
         return export(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Dimensions that may have another size in every call."""
+"""Dynamic dimensions, whose sizes may differ between calls."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _fresh = itertools.count()
 
 
 class Dim:
-    """A dimension whose size is chosen in each call; Dims of one name are one size.
+    """A dynamic dimension. Dims with the same name have the same size in each call.
 
     Args:
-        name: how messages call it.
+        name: its name in messages.
         min, max: the smallest and the largest size.
 
     Example::
@@ -50,7 +50,7 @@ class Dim:
 
 
 class _Hint:
-    """Says of a dimension whether its size may change."""
+    """Tells whether a dimension is dynamic."""
 
     def __init__(self, name):
         self.name = name
@@ -63,7 +63,7 @@ Dim.AUTO, Dim.DYNAMIC, Dim.STATIC = _Hint("AUTO"), _Hint("DYNAMIC"), _Hint("STAT
 
 
 def dims_of(dynamic_shapes, arguments):
-    """For each of the named ``arguments``, in order: {dimension: Dim}.
+    """{dimension: Dim} for each of the named ``arguments``, in order.
 
     Args:
         dynamic_shapes: by name or in order: for each argument None, {dimension: Dim}, or a sequence of Dims.
@@ -86,7 +86,7 @@ def dims_of(dynamic_shapes, arguments):
 
 
 def first_of_name(dim, known):
-    """The Dim among the `known` ones, by name, that `dim` is."""
+    """The first Dim with the name of `dim`, from the `known` ones; raises if they differ."""
     first = known.setdefault(dim.name, dim)
     if (first.min, first.max) != (dim.min, dim.max):
         raise ValueError(TWO_RANGES.format(first=first, other=dim))

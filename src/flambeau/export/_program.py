@@ -1,7 +1,7 @@
-"""Exported programs: what they are called with, how they are saved and loaded.
+"""Exported programs: their signature, and saving and loading them.
 
-A file is a zip with three members: the program (StableHLO, as jax writes it), the tensors it needs (safetensors), and a
-description (JSON). Nothing in it is code that Python runs.
+A file is a zip with three members: the program (StableHLO, as written by JAX), its tensors (safetensors), and a
+description (JSON). None of them contains code that Python runs.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ TWO_DEVICES = "Expected all tensors to be on the same device, but the inputs of 
 
 
 class Specification(NamedTuple):
-    """What a program is called with, and what it returns.
+    """The inputs and outputs of a program.
 
-    ``shapes`` has, for each tensor among the arguments, sizes and Dims.
+    ``shapes`` has, for each tensor among the arguments, a list of sizes and Dims.
     """
 
     name: str
@@ -92,24 +92,25 @@ def check_size(dim, size, sizes):
 
 
 class ExportedProgram:
-    """A model as a program that needs none of its code. It is called as the model was; gradients do not flow through.
+    """A model as a program that runs without its code. It is called like the model, but is not differentiable.
 
-    ``state_dict`` has the tensors it uses, ``platforms`` says where it runs, ``versions`` what made it.
+    ``state_dict`` has the tensors it uses, ``platforms`` those it was exported for, and ``versions`` those it was
+    created with.
     """
 
     def __init__(self, exported, state, specification, versions=None):
         import jax
 
-        self.exported = exported  # of jax
+        self.exported = exported  # of JAX
         self.state_dict = state
         self.specification = specification
         self.versions = versions or {"flambeau": __version__, "jax": jax.__version__}
         self._run = jax.jit(exported.call)
-        self._state_on = {}  # by device of jax
+        self._state_on = {}  # by JAX device
 
     @property
     def platforms(self):
-        """The names of the platforms that it was compiled for, such as "cpu"."""
+        """The names of the platforms that it was exported for, such as "cpu"."""
         return tuple(self.exported.platforms)
 
     def __call__(self, *args, **kwargs):
@@ -143,11 +144,11 @@ class ExportedProgram:
         return self._state_on[target]
 
     def module(self, check_guards=True):
-        """What is called like the model: the program itself."""
+        """Returns the program itself, which is called like the model."""
         return self
 
     def eval(self):
-        """The program: it always does what the model did when it was exported."""
+        """Returns the program itself: its mode is that of the model at export."""
         return self
 
     def __repr__(self):
@@ -156,7 +157,7 @@ class ExportedProgram:
         return f"ExportedProgram({spec['name']}: {inputs}; for {', '.join(self.platforms)})"
 
     def save(self, f):
-        """Writes the program to a file: a path, or something with ``write``."""
+        """Writes the program to a file: a path, or an object with ``write``."""
         save(self, f)
 
 
@@ -165,7 +166,7 @@ def array_of(t):
 
 
 def save(ep, f):
-    """Writes an exported program to a file: a path, or something with ``write``."""
+    """Writes an exported program to a file: a path, or an object with ``write``."""
     description = {"format": FORMAT, "version": VERSION, "versions": ep.versions, "state": list(ep.state_dict),
                    **ep.specification.to_json()}
     buffer = io.BytesIO()
@@ -180,11 +181,11 @@ def save(ep, f):
 
 
 def load(f):
-    """Reads an exported program from a file: a path, or something with ``read``. No code in it is run by Python."""
+    """Reads an exported program from a file: a path, or an object with ``read``. Runs no code from the file."""
     import jax
     import jax.export
 
-    engine_on(resolve("xla"))  # whose import switches jax to 64 bits
+    engine_on(resolve("xla"))  # importing the engine switches jax to 64 bits
     source = "the stream" if hasattr(f, "read") else repr(os.fspath(f))
     data = io.BytesIO(f.read()) if hasattr(f, "read") else f
     try:

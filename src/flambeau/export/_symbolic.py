@@ -1,9 +1,9 @@
-"""Traces with sizes exchanged: a model is traced with a size that nothing else has, which then stands for all sizes.
+"""Evaluates a trace with symbolic sizes in place of the primes that it was traced with.
 
-Code of models computes with sizes as with all integers, and decides by them. So they are integers while it runs: large
-primes. In the trace such a prime, and what is a multiple of it, is taken for the dimension; what a trace cannot tell
-(a mean over the batch divides by a number) is found out when the exported program is compared with the model, at sizes
-of its own.
+Models compute with sizes as integers, and make decisions based on them. So the model is traced with large primes as the
+sizes of dynamic dimensions. In the trace, these primes and their multiples are replaced by symbols. What a trace does
+not show (a mean over the batch divides by a plain number) is detected by comparing the exported program with the model
+at several sizes.
 """
 
 import jax
@@ -14,7 +14,7 @@ from jax.extend.core import Literal
 
 from ..compiler._lifted import is_uniform, program_input
 
-PRIMES = (10007, 10037, 10061, 10079, 10093, 10111, 10133, 10151)  # sizes that stand for dimensions while tracing
+PRIMES = (10007, 10037, 10061, 10079, 10093, 10111, 10133, 10151)  # sizes of dynamic dimensions during tracing
 INLINED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
            "custom_vjp_call": "call_jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr", "remat": "jaxpr",
            "checkpoint": "jaxpr"}
@@ -26,7 +26,7 @@ CONTROL = "the model has a loop ({name}) whose sizes depend on a dynamic dimensi
 
 
 class Sizes:
-    """A trace run with dimensions in the place of primes.
+    """Evaluates a trace with symbols in place of primes.
 
     Args:
         table: {prime: symbolic dimension}.
@@ -38,7 +38,7 @@ class Sizes:
         self.inputs = inputs
 
     def exchange(self, value):
-        """A parameter of an equation, or a shape, with dimensions in the place of primes."""
+        """A parameter of an equation, or a shape, with primes replaced by symbols."""
         if type(value) is int:
             for prime, dim in self.table.items():
                 if value and value % prime == 0:
@@ -52,7 +52,7 @@ class Sizes:
         return any([n and n % prime == 0 for n in shape for prime in self.table])
 
     def number(self, value):
-        """A number in the trace: a size, where a prime stands for it."""
+        """A number in the trace; symbolic if it is a multiple of a prime."""
         number = np.asarray(value)
         if number.dtype.kind not in "iuf" or number.ndim or not np.isfinite(number) or number != np.trunc(number):
             return value
@@ -60,7 +60,7 @@ class Sizes:
         return value if type(size) is int else jnp.asarray(size).astype(number.dtype)
 
     def constant(self, array):
-        """A constant of the trace; if it has a dynamic dimension, computed."""
+        """A constant of the trace; computed if it has a dynamic dimension."""
         array = np.asarray(array)
         if not self.has(array.shape):
             return array

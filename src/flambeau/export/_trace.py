@@ -1,4 +1,4 @@
-"""How a model is exported: traced once, made a program of jax, and compared with itself."""
+"""Export: traces a model, converts the trace to a program of JAX, and compares that with the model."""
 
 import functools
 import importlib.util
@@ -36,19 +36,19 @@ UNEQUAL = (
 
 def export(mod, args, kwargs=None, *, dynamic_shapes=None, platforms=None, strict=False,
            preserve_module_call_signature=()):
-    """Traces a model, as it is now, and returns it as a program that needs none of its code.
+    """Exports a model as a program that runs without its code.
 
-    Gradients do not flow through the program. It checks shapes and dtypes of what it is called with, but not elements:
-    an index that is out of bounds is not noticed.
+    The program is not differentiable. It checks shapes and dtypes of its inputs, but not elements: an index that is out
+    of bounds goes unnoticed.
 
     Args:
-        mod: a module, or a function of tensors; it is traced without recording.
-        args: what it is called with: a tuple, or one tensor.
-        kwargs: further arguments, by name.
-        dynamic_shapes: which dimensions may have another size in every call: for each argument, by name or in order,
-            None or {dimension: :class:`Dim`}.
-        platforms: where the program is to run: some of "cpu", "cuda", "tpu", "rocm". Where the model is, if not given.
-        strict, preserve_module_call_signature: make no difference.
+        mod: a module, or a function of tensors; it is traced in its current mode, without recording.
+        args: example inputs: a tuple, or one tensor.
+        kwargs: example keyword arguments.
+        dynamic_shapes: the dynamic dimensions: for each argument, by name or in order, None or {dimension:
+            :class:`Dim`}.
+        platforms: a list of "cpu", "cuda", "tpu" and "rocm"; by default the platform of the model.
+        strict, preserve_module_call_signature: no effect.
 
     Example::
 
@@ -66,7 +66,7 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, platforms=None, stric
 
 
 def in_full(closed):
-    """The same trace, with the equations of each kernel in the place of its call: their sizes are to be seen."""
+    """The trace with the calls of kernels inlined, so that all sizes are visible."""
     import jax
 
     avals = [v.aval for v in closed.jaxpr.invars]
@@ -75,7 +75,7 @@ def in_full(closed):
 
 
 class Export:
-    """One export of a model."""
+    """The export of a model."""
 
     def __init__(self, mod, args, kwargs, dynamic_shapes):
         from ._symbolic import PRIMES
@@ -85,7 +85,7 @@ class Export:
         self.tensors = []
         self.input_tree = describe((args, kwargs), self.tensors, "arguments")
         self.dims = self.dims_by_tensor(dynamic_shapes)
-        self.primes = {}  # Dim -> the size that stands for it
+        self.primes = {}  # Dim -> its size during tracing
         for dim in [dim for own in self.dims for dim in own.values()]:
             if dim not in self.primes:
                 if len(self.primes) == len(PRIMES):
@@ -134,7 +134,7 @@ class Export:
         return program
 
     def trace(self):
-        """(the trace, what was recorded beside it)"""
+        """(the trace, its recording)."""
         from ..compiler._recording import Recording
 
         stand_ins = iter([self.stand_in(t, own) for t, own in zip(self.tensors, self.dims, strict=True)])
@@ -165,7 +165,7 @@ class Export:
         return found
 
     def check(self, trace):
-        """Raises where a model does more than compute results."""
+        """Raises if the model does more than compute results."""
         written = [x for x in trace.lifted.values() if x.is_written]
         if written:
             raise RuntimeError(WRITES.format(name=self.name, tensor=written[0]))
@@ -175,7 +175,7 @@ class Export:
             raise RuntimeError(SETS.format(name=self.name))
 
     def state_of(self, recording):
-        """{name: tensor} of what the program takes besides its arguments."""
+        """{name: tensor} of the tensors that the program takes besides its arguments."""
         given = {id(t) for t in recording.arguments}
         names = {}
         if isinstance(self.mod, Module):
@@ -185,7 +185,7 @@ class Export:
         return {names.get(id(t), f"constant.{nr}"): t for nr, t in enumerate(lifted)}
 
     def function(self, closed, recording, state):
-        """What jax is to export: a function of (symbols, arrays of the state, arrays of the arguments)."""
+        """The function for JAX to export, of (symbols, arrays of the state, arrays of the arguments)."""
         from ._symbolic import Sizes
 
         lifted = recording.trace.lifted
@@ -201,7 +201,7 @@ class Export:
         return run
 
     def symbolic_shapes(self, export_of_jax):
-        """({prime: symbolic dimension}, the shapes of the arguments)"""
+        """({prime: symbolic dimension}, the shapes of the arguments)."""
         shapes = [[dims[i].name if i in dims else n for i, n in enumerate(t.shape)]
                   for dims, t in zip(self.dims, self.tensors, strict=True)]
         bounds = [f"{dim.name} >= {dim.min}" for dim in self.primes]
@@ -222,7 +222,7 @@ class Export:
     # ---- does it do what the model does?
 
     def compare(self, program):
-        """Raises unless the program does what the model does, at the sizes given and at others."""
+        """Raises unless the program's results are the model's, at the example's sizes and at others."""
         for step in (0, 1, 3) if self.primes else (0,):
             sizes = {dim: self.size_of(dim, step) for dim in self.primes}
             inputs = [resize(t, {i: sizes[dim] for i, dim in own.items()})
@@ -242,14 +242,14 @@ class Export:
                 raise RuntimeError(UNEQUAL.format(name=self.name, dims=dims, sizes=shown)) from error
 
     def size_of(self, dim, step):
-        """The size of a dimension in the example, or another one close to it."""
+        """The size of a dimension in the example plus `step`, within its bounds."""
         given = next(t.shape[i] for t, own in zip(self.tensors, self.dims) for i, d in own.items() if d is dim)
         size = max(given + step, dim.min)
         return size if dim.max is None or size <= dim.max else max(dim.max - step, dim.min)
 
 
 def resize(t, sizes):
-    """A tensor like `t` in which elements are repeated, up to these sizes."""
+    """A tensor of these sizes with the elements of `t`, repeated as necessary."""
     for dim, size in sizes.items():
         places = np.arange(size) % t.shape[dim]
         t = t.index_select(dim, wrap(places).to(t.device))

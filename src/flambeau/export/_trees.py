@@ -1,4 +1,4 @@
-"""Nested arguments and results as JSON: which containers there are, and where in them the tensors."""
+"""Nested arguments and results as JSON: the containers, and the positions of the tensors."""
 
 from .._tensor import Tensor
 
@@ -26,7 +26,7 @@ def describe(value, leaves, what):
 
 
 def build(tree, leaves):
-    """The value of a tree, with the next of `leaves` (an iterator) where tensors were."""
+    """The value of a tree, with its tensors taken from the iterator `leaves`."""
     if tree == "tensor":
         return next(leaves)
     (kind, inner), = tree.items()

@@ -173,7 +173,7 @@ def _(g, target, weight, x_shape, ignore, reduction):
 
 @op
 def nll_slopes(k, target, weight, *, ignore, reduction, classes, dtype):
-    """The classes looked up by ``nll_loss``, and the derivative of the loss by each looked-up element."""
+    """The classes that ``nll_loss`` looks up, and the derivatives of the loss by their scores."""
     safe, weights = factors(k, target, weight, ignore, dtype, classes)
     if reduction == "mean":  # if all targets are ignored the loss is NaN, and its gradient zero
         return safe, k.where(weights != 0, -weights / k.sum(weights), 0).astype(dtype)

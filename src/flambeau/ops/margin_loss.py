@@ -62,7 +62,7 @@ def second_slopes(g, x, target, weight, p, margin):
     return g - place(own, reshape(target, shape=(-1, 1)), axis=1, shape=tuple(x.shape))
 
 
-# For each row of x the loss, and its derivative by each element: it is linear in pieces.
+# For each row of x the loss, which is piecewise linear, and its derivative.
 multilabel_margin_loss = kernel_op("multilabel_margin_loss", "multilabel_margin", inputs="x, target", opmath="first",
                                    piecewise_linear=True)
 

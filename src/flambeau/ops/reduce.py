@@ -136,7 +136,7 @@ def others_of_all(x):
 
 @op(row_major=True)
 def shift(k, x, *, axis, by, fill):
-    """The elements moved one place along an axis: the last one falls out, `fill` comes in."""
+    """The elements moved by one along an axis, with `fill` as the new one."""
     if x.shape[axis] == 0:
         return x
     edge = list(x.shape)
@@ -171,7 +171,7 @@ std.vjp(x=lambda g, x, out, axis, correction: var_pull(over(g, out * 2), x, axis
 
 
 def moments_pull(pull, g_mean, x, axis):
-    """The gradient of a mean and what `pull` gives for a spread, each None if nobody used it."""
+    """The gradient of a mean and of a variance or deviation, whose vjp is `pull`; each may be None if unused."""
     found = None if g_mean is None else mean_pull(g_mean, x.shape, axis)
     return found if pull is None else pull if found is None else pull + found
 
@@ -198,7 +198,7 @@ std_mean.vjp(x=lambda g, x, out_0, axis, correction: (
 
 @op
 def over(k, x, y):
-    """x / y, and zero where y is zero: the gradient of a root at zero."""
+    """x / y, and zero where y is zero: for the gradient of a root at zero."""
     return k.where(y == 0, k.zeros((), x.dtype), x / k.where(y == 0, k.ones((), y.dtype), y))
 
 
@@ -227,28 +227,28 @@ for spec in (max_all, min_all):
 
 
 def to_ties(g, x, out, axis):
-    """A gradient of an extreme value, shared by the elements that have it."""
+    """The gradient of a maximum or minimum, shared by the elements that attain it."""
     shape = tuple(x.shape)
     return keep_dims(g, shape, axis) * ties(x, keep_dims(out, shape, axis), axis=axis)
 
 
 @op
 def ties(k, x, extreme, *, axis):
-    """What part of the gradient of `extreme` each element of x gets."""
+    """The share of each element of x in the gradient of `extreme`."""
     hit = (x == extreme) | ((x != x) & (extreme != extreme))
-    count = k.maximum(k.sum(hit, axis=axis, keepdims=True), 1)  # none where x was changed behind our back
+    count = k.maximum(k.sum(hit, axis=axis, keepdims=True), 1)  # none if x was modified without being noticed
     return hit.astype(x.dtype) / count.astype(x.dtype)
 
 
 def to_equals(g, x, out, axis):
-    """``to_ties`` that takes nan for no tie: there the gradient is nan."""
+    """``to_ties``, with a gradient of nan if no element is equal, since the result is nan."""
     shape = tuple(x.shape)
     return keep_dims(g, shape, axis) * equals(x, keep_dims(out, shape, axis), axis=axis)
 
 
 @op
 def equals(k, x, extreme, *, axis):
-    """What part of the gradient of `extreme` each element of x gets, nan where there is no such element."""
+    """The share of each element of x in the gradient of `extreme`; nan if no element is equal."""
     hit = x == extreme
     count = k.sum(hit, axis=axis, keepdims=True)
     return k.where(count == 0, math.nan, hit.astype(x.dtype) / k.maximum(count, 1).astype(x.dtype))
@@ -269,7 +269,7 @@ argmin = kernel_op("argmin", inputs="x", settings="axis, keepdims", by_name=True
 
 
 def selection(forward=None, /, **options):
-    """Declares an op that selects one element along ``axis``: it returns the values and where they lay."""
+    """Declares an op that selects one element along ``axis``, and returns values and indices."""
     if forward is None:
         return lambda f: selection(f, **options)
     spec = op(forward, opmath=True, **options, row_major=True)

@@ -1,17 +1,17 @@
 """Recurrent cells, and layers of them: one op for all time steps of a sequence in one direction.
 
-A cell is two functions: ``step`` goes from one state to the next, ``pull`` takes gradients back. Both are written in
-operators and ops, so they run on arrays of any engine and on tensors. The op of a layer gives them to the engine's
-``scan``, a loop over time. The input comes multiplied by its weights already, for all steps at once.
+A cell is two functions: ``step`` computes the next state, ``pull`` the gradients. Both are written in operators and
+ops, so they run on arrays of any engine and on tensors. The op of a layer passes them to the engine's ``scan``, a loop
+over time. The input has already been multiplied by its weights, for all steps at once.
 
-    step(weights, state, x)                                      -> (next state, what pull needs besides)
-    pull(weights, g_state, g_saved, saved, state, previous)      -> (g_x, g_previous, what the weights' gradients need)
+    step(weights, state, x)                                      -> (next state, other values for pull)
+    pull(weights, g_state, g_saved, saved, state, previous)      -> (g_x, g_previous, values for the weights' gradients)
 
 The states are tuples. Of all but gradients ``pull`` gets the conjugates. A result of a step that ``pull`` needs is also
 a result of the op, so the second derivative goes through it. The states are given out as a copy: to overwrite the
 output of a layer does not harm its backward.
 
-Where an engine has a kernel for a whole sequence (``lstm_sequence`` and its like), that does all the steps at once.
+If an engine has a kernel for a whole sequence (such as ``lstm_sequence``), it replaces the loop.
 """
 
 from types import SimpleNamespace
@@ -30,13 +30,13 @@ from .pointwise import cj, keep, where
 from .reduce import sum_
 from .shape import zeros_like
 
-SHORT, LONG = 64, 192  # so many rows of all times together are summed in short parts; kernels cut longer sums
+SHORT, LONG = 64, 192  # rows; sums over numbers in between are split here, longer ones by kernels
 
 # ---- cells
 
 
 def chunks(x, count):
-    """The last dimension in equal parts."""
+    """Splits the last dimension into equal parts."""
     size = x.shape[-1] // count
     return [x[..., i * size:(i + 1) * size] for i in range(count)]
 
@@ -58,7 +58,7 @@ def elman_cell(activation, slope):
 
 
 tanh_step, tanh_pull = elman_cell(tanh, lambda g, h: g * (1 - h * h))
-relu_step, relu_pull = elman_cell(relu, lambda g, h: keep(g, ~(h <= 0)))  # nan goes on
+relu_step, relu_pull = elman_cell(relu, lambda g, h: keep(g, ~(h <= 0)))  # NaN propagates
 
 
 def lstm_step(weights, state, x):
@@ -74,14 +74,14 @@ def lstm_pull(weights, g_state, g_saved, saved, state, previous):
     return g_x, (product(g_x, w), g_previous), () if projection is None else (g_h,)
 
 
-RECORDED = SimpleNamespace(  # in what the formulas of the gates are written, for tensors: ops, which are recorded
+RECORDED = SimpleNamespace(  # the engine for the formulas of the gates on tensors: ops, which are recorded
     split=lambda x, count, axis: chunks(x, count), concatenate=lambda parts, axis: join(*parts), sigmoid=sigmoid,
     tanh=tanh,
 )
 
 
 def gates_of(x, hidden, c):
-    """``lstm_gates`` of the engine; of tensors in ops."""
+    """The engine's ``lstm_gates``; on tensors, composed of ops."""
     k = engine_of(x, hidden, c)
     if k.computes and not isinstance(c, Tensor):
         return k.lstm_gates(x, hidden, c)
@@ -89,7 +89,7 @@ def gates_of(x, hidden, c):
 
 
 def gates_pull(g_h, g_c, g_gates, gates, c, previous):
-    """``lstm_gates_pull`` likewise."""
+    """The engine's ``lstm_gates_pull``; on tensors, composed of ops."""
     k = engine_of(g_h, gates, c)
     if k.computes and not isinstance(c, Tensor):
         return k.lstm_gates_pull(g_h, g_c, g_gates, gates, c, previous)
@@ -122,7 +122,7 @@ def gru_pull(weights, g_state, g_saved, saved, state, previous):
 
 
 def forward_body(step):
-    """What is done at a time: a sequence whose mask is False there has ended, or not begun, and keeps its state."""
+    """One time step; sequences whose mask is False keep their state."""
 
     def body(weights, state, now):
         x, mask = now
@@ -157,23 +157,23 @@ def scan(body, weights, carry, xs, reverse):
 
 
 def run(k, body, weights, start, x, mask, reverse):
-    """The results of a layer's op: the hidden states, the same for backward, other states, and what was saved."""
+    """The results of a layer's op: the hidden states, a second copy for backward, other states, and saved values."""
     _, (states, saved) = k.scan(body, weights, start, (x, mask), reverse)
     return (k.copy(states[0]), *states, *saved)
 
 
 def with_copy(k, results):
-    """The results of a kernel for the whole sequence as those of a layer's op; backward needs states of its own."""
+    """The results of a sequence kernel, in the form of a layer's results; backward needs its own states."""
     return (k.copy(results[0]) if modes.grad else results[0], *results)
 
 
 def kernels_for(w, *special):
-    """The engine to ask for a kernel that takes the whole sequence back; None where steps are recorded, or special."""
+    """The engine, if it may have a kernel for the backward of a sequence; None for recorded or special cases."""
     return None if isinstance(w, Tensor) or any([x is not None for x in special]) else engine_of(w)
 
 
 def sum_of(a, b):
-    """Of gradients that may be undefined."""
+    """The sum of two gradients, each of which may be None."""
     return b if a is None else a if b is None else a + b
 
 
@@ -182,7 +182,7 @@ def conjugates(xs):
 
 
 def run_back(body, g, weights, start, states, saved, mask, reverse):
-    """(previous hidden states, gradients of the start, of x at each time, and what else ``pull`` gave)."""
+    """(previous hidden states, gradients of the initial states, of x, and other results of ``pull``)."""
     previous = tuple([states_before(s, first, reverse) for s, first in zip(states, start)])
     g_states, g_saved = (sum_of(*g[:2]), *g[2:1 + len(states)]), tuple(g[1 + len(states):])
     carry = tuple([zeros_like(s) for s in start])
@@ -192,12 +192,12 @@ def run_back(body, g, weights, start, states, saved, mask, reverse):
 
 
 def states_before(states, start, reverse):
-    """The state before each time."""
+    """The state before each time step."""
     return cat(states[1:], start[None], axis=0) if reverse else cat(start[None], states[:-1], axis=0)
 
 
 def weight_grad(g, x):
-    """Of ``x @ weight.T`` over all times."""
+    """The gradient of ``weight`` in ``x @ weight.T``, over all time steps."""
     with recurrent_layer():
         if len(g.shape) < 3 or not SHORT < g.shape[0] * g.shape[1] <= LONG:
             return product(mT(rows(g)), cj(rows(x)))
@@ -211,7 +211,7 @@ def weight_grad(g, x):
 
 @op(node=linear_node, opmath=True, check=check_linear, row_major=True, product=True)
 def input_product(k, x, weight, bias):
-    """``linear``, for what a recurrent layer makes of its input."""
+    """``linear``, for the input of a recurrent layer."""
     with recurrent_layer():
         return k.linear(x, weight, bias)
 
@@ -261,7 +261,7 @@ rnn_relu_layer, rnn_relu_cell = rnn_ops("rnn_relu", "ReluBackward0", relu_step, 
 
 
 def lstm_node(x, projection):
-    """PyTorch has its own layers and those of oneDNN."""
+    """The node name: PyTorch has its own layers and those of oneDNN."""
     return "MkldnnRnnLayerBackward0" if projection is None and x.dtype == "float32" else "StackBackward0"
 
 

@@ -10,7 +10,7 @@ from .scatter import ungather
 
 
 def scan_along(k, scan, x, axis, reverse):
-    """`scan` along an axis, from the end when `reverse`; a scalar is its own scan."""
+    """`scan` along an axis, from the end if `reverse`; a scalar is returned unchanged."""
     if x.ndim == 0:
         return scan(x.reshape(1), 0).reshape(())
     return k.flip(scan(k.flip(x, (axis,)), axis), (axis,)) if reverse else scan(x, axis)
@@ -33,10 +33,10 @@ cumprod.vjp(x=lambda g, x, out, axis, reverse: cumprod_pull(g, x, out, axis, rev
 
 
 def cumprod_pull(g, x, out, axis, reverse):
-    """What every result from an element on owes to it.
+    """The gradient of each element: its contribution to all later products.
 
-    That is the sum of ``g * out`` from there on, over the element. At the first zero it is the same sum for
-    the products that leave this zero out; past it all products are zero and so is the gradient.
+    That is the sum of ``g * out`` from the element on, divided by the element. At the first zero it is the same sum for
+    the products without this zero; after it, all products and gradients are zero.
     """
     first = nth_zero(x, axis=axis, reverse=reverse, nth=1)
     onward = cumsum(g * pw.cj(out), axis=axis, reverse=not reverse)
@@ -50,14 +50,14 @@ def cumprod_pull(g, x, out, axis, reverse):
 
 
 def without(g, x, places, axis, reverse):
-    """The sums of g times the running products that have ones at `places`."""
+    """The sums of g times the running products with ones at `places`."""
     products = cumprod(pw.where(places, places, x), axis=axis, reverse=reverse)
     return cumsum(g * pw.cj(products), axis=axis, reverse=not reverse)
 
 
 @op
 def nth_zero(k, x, *, axis, reverse, nth):
-    """Where the n-th zero along an axis is."""
+    """The position of the n-th zero along an axis."""
     zero = x == 0
     return zero & (scan_along(k, lambda a, i: k.cumsum(a, axis=i), zero, axis, reverse) == nth)
 
@@ -96,14 +96,14 @@ logcumsumexp.vjp(x=logcumsumexp_pull)
 
 
 def running_share(g, x, out, axis, reverse):
-    """exp(x) times the running sum of g / exp(out), of the positive part of g, without overflow."""
+    """exp(x) times the running sum of g / exp(out), for the positive part of g, without overflow."""
     logs = el.log(pw.keep(g, g > 0)) - finite(out)
     return el.exp(x + logcumsumexp(logs, axis=axis, reverse=reverse))
 
 
 @op
 def finite(k, x):
-    """Zero in the place of minus infinity, the logarithm of an empty sum: a difference with it is a number."""
+    """Replaces minus infinity, the logarithm of an empty sum, by zero, so that differences are numbers."""
     return k.where(x == -math.inf, k.zeros((), x.dtype), x)
 
 

@@ -49,7 +49,7 @@ def _(g):
 
 
 def put_along(k, x, src, index, axis, how, into):
-    """k.scatter, also for 0-dimensional tensors and for a number as the source."""
+    """k.scatter, also for 0-dimensional tensors and numeric sources."""
     if hasattr(src, "ndim") and x.ndim == 0:
         src = rows(src)
     return back(k.scatter(rows(x), rows(index), src, axis, how, into), x)
@@ -67,7 +67,7 @@ scatter_add.vjp(
 
 
 def from_corner(g, shape):
-    """A gradient for the elements of the source that were used: its first ones along each axis."""
+    """A gradient for the used elements of the source: its first ones along each axis."""
     if tuple(g.shape) == tuple(shape):
         return g
     return embed(g, key=tuple(slice(0, n) for n in g.shape), shape=shape)
@@ -77,7 +77,7 @@ def from_corner(g, shape):
 
 
 def neutral(dtype, reduce):
-    """The number that a reduction over nothing gives."""
+    """The neutral element of a reduction."""
     if reduce in ("amax", "amin"):
         low = reduce == "amax"
         if dtype.kind in "iu":
@@ -88,7 +88,7 @@ def neutral(dtype, reduce):
 
 
 def _reduction(name):
-    """``scatter_reduce`` and ``index_reduce`` differ in the name of the node only."""
+    """``scatter_reduce`` and ``index_reduce``, which differ only in the node name."""
 
     def forward(k, x, src, index, *, axis, reduce, include_self):
         how = "add" if reduce in ("sum", "mean") else reduce
@@ -116,7 +116,7 @@ def _reduction(name):
 
 
 def corner(src, shape):
-    """The elements of the source that are used: its first ones along each axis."""
+    """The used elements of the source: its first ones along each axis."""
     return basic_index(src, key=tuple(slice(0, n) for n in shape))
 
 
@@ -129,7 +129,7 @@ def ones_like(x):
 
 
 def total(of_x, of_src, index, axis, include_self):
-    """For each element of the result, the sum of what is given for the elements that it came from."""
+    """For each element of the result, the sum of the given values of its sources."""
     if not include_self:
         of_x = scatter(of_x, 0, index, axis=axis)
     return scatter_add(of_x, of_src, index, axis=axis)
@@ -145,7 +145,7 @@ def mean_grads(g, x, src, index, out, axis, include_self):
 
 
 def prod_grads(g, x, src, index, out, axis, include_self):
-    """The product of the others: of all nonzero ones, divided by one's own, if no other one is zero."""
+    """The product of the other elements: of all nonzero ones, divided by the element, if no other one is zero."""
     zero_x, zero_src = x == 0, src == 0
     safe_x, safe_src = masked_fill(x, 1, zero_x), masked_fill(src, 1, zero_src)
     product = scatter_reduce(safe_x, safe_src, index, axis=axis, reduce="prod", include_self=include_self)
@@ -156,7 +156,7 @@ def prod_grads(g, x, src, index, out, axis, include_self):
 
 
 def extreme_grads(g, x, src, index, out, axis, include_self):
-    """Those that are equal to the extreme share the gradient."""
+    """The elements that equal the maximum or minimum share the gradient."""
     hit_x = (x == out) * ones_like(x)
     hit_src = (src == gather(out, index, axis=axis)) * ones_like(src)
     g = g / total(hit_x, hit_src, index, axis, include_self)

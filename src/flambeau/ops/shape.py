@@ -39,7 +39,7 @@ alias.vjp(x=lambda g: g)
 @op(node="ToCopyBackward0")
 def cast(k, x, *, dtype):
     """Elements converted to a NumPy dtype; the engine converts the gradient back."""
-    if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":  # a number is True if one of its parts is not zero
+    if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":  # a number is True if one of its parts is nonzero
         x = x.real
     return k.cast(x, dtype)
 
@@ -54,7 +54,7 @@ zeros_like = kernel_op("zeros_like", inputs="x")
 
 @op
 def piecewise_constant(k, g, x):
-    """g, which depends on x by steps alone."""
+    """g, which depends on x in a piecewise constant way."""
     return k.copy(g)
 
 
@@ -67,11 +67,11 @@ view.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 reshape = kernel_op("reshape", inputs="x", settings="shape", node="UnsafeViewBackward0")
 reshape.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
-# ``view``, of memory that is not contiguous but can be seen in that shape.
+# ``view`` of memory that is not contiguous, but admits the shape.
 reshape_alias = kernel_op("reshape_alias", "reshape_view", inputs="x", settings="shape", view=True, put=_reshape_back)
 reshape_alias.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
-# ``reshape``, of memory that cannot be seen in that shape.
+# ``reshape`` of memory that does not admit the shape.
 reshape_copy = kernel_op("reshape_copy", "reshape", inputs="x", settings="shape", node="UnsafeViewBackward0")
 reshape_copy.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 reshape_copy.presents(UnsafeViewBackward0=lambda x, shape: reshape(clone(x), shape=shape))
@@ -88,20 +88,20 @@ def view_or_copy(x, shape):
 
 
 def reshape_shared(x, shape):
-    """x in another shape that counts its writes together with x, if x is a tensor.
+    """x in another shape; a tensor's result shares its version counter.
 
-    So are inputs reshaped, and results that were saved. The result of ``reshape`` counts for itself: what was saved of
-    the one would not notice a write to the other.
+    Inputs and saved results are reshaped this way. The result of ``reshape`` has its own counter, so a write to x would
+    go unnoticed.
     """
     return view_or_copy(x, shape) if isinstance(x, Tensor) else reshape(x, shape=shape)
 
 
 expand = kernel_op("expand", "broadcast_to", inputs="x", settings="shape", view=True)
-expand.vjp(x=lambda g, x_shape: g if x_shape else sum_of_all(g))  # the engine sums what was broadcast to more
+expand.vjp(x=lambda g, x_shape: g if x_shape else sum_of_all(g))  # the engine sums a gradient that has been broadcast
 
 
 def sum_of_all(g):
-    from .reduce import sum_  # which itself is built on this file
+    from .reduce import sum_  # that module imports this one
 
     return sum_(g, axis=None, keepdims=False)
 
@@ -157,13 +157,14 @@ squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
 @op(view=True, put=_put_key, index=True)
 def basic_index(k, x, *, key, node="SliceBackward0"):
-    """x[key] for a key of integers, slices, None and Ellipsis, always a view; what comes last in it names its node."""
+    """x[key] for a key of integers, slices, None and Ellipsis, always a view; the node is named after the last entry.
+    """
     k, x = with_index(k, x, key)
     return k.new_dims(x, key) if type(key) is tuple and any([entry is None for entry in key]) else x[key]
 
 
 def with_index(k, x, key):
-    """(engine, x) for a key: where an index in it is being traced, a constant x is as well."""
+    """(engine, x) for a key: if an index is traced, a constant x is traced too."""
     for entry in key if type(key) is tuple else ():
         if is_index_array(entry):
             k = engine_of(entry)
@@ -178,7 +179,8 @@ STEP_NODES = {type(None): "UnsqueezeBackward0", slice: "SliceBackward0"}
 
 
 def key_parts(key, ndim):
-    """(dimension, entry) for each entry of a key that does something; dimensions are those of what came before it."""
+    """(dimension, entry) for each entry of a key that has an effect; dimensions are those after the previous entries.
+    """
     key = key if isinstance(key, tuple) else (key,)
     rest = ndim - sum([entry is not None and entry is not Ellipsis for entry in key])
     parts, dim = [], 0
@@ -193,7 +195,7 @@ def key_parts(key, ndim):
 
 
 def index_steps(x, key):
-    """One step for each part of the key; None if it has but one."""
+    """One step for each part of the key; None if there is only one."""
     parts = key_parts(key, len(x.shape))
     if len(parts) < 2:
         return None
@@ -208,7 +210,7 @@ basic_index.presents(SelectBackward0=index_steps, SliceBackward0=index_steps, Un
 
 @op(node="SliceBackward0")
 def embed(k, g, *, key, shape):
-    """Zeros with g at `key`: what a gradient looks like from the other side of an index."""
+    """Zeros with g at `key`: the gradient of an index."""
     k, g = with_index(k, g, key)
     return k.embed(g, key, shape)
 
@@ -250,9 +252,9 @@ fold_windows.vjp(g=lambda g, axis, size, step: unfold(g, axis=axis, size=size, s
 
 @op(view=True, put=_put_strided, copies=True)
 def as_strided(k, x, *, size, stride, offset, own_stride, own_offset):
-    """The elements at given places of the storage in which x's own places are `own_stride` and `own_offset`.
+    """The elements at given places of a storage in which x has the layout (`own_stride`, `own_offset`).
 
-    On values; that a tensor's ``as_strided`` shares the tensor's memory is the public function's doing.
+    This works on values; the public function makes the result share memory with a tensor.
     """
     return k.move_strided(x, own_stride, own_offset, size, stride, offset, shared="from")
 
@@ -266,7 +268,7 @@ as_strided.vjp(
 
 @op(node="AsStridedBackward0")
 def as_strided_pull(k, g, *, shape, stride, offset, own_stride, own_offset):
-    """The transpose of as_strided: adds up where its elements overlap; overlapping elements of x share the sum."""
+    """The transpose of as_strided: sums overlapping results; overlapping elements of x share the sum."""
     return k.move_strided(g, stride, offset, shape, own_stride, own_offset, shared="to")
 
 
@@ -299,14 +301,14 @@ view_dtype = kernel_op("view_dtype", inputs="x", settings="dtype",
 
 
 def put(k, base, chain, value):
-    """A copy of `base` in which the view at the end of `chain` (a View's steps) holds `value`."""
+    """A copy of `base` with `value` in the view at the end of `chain` (a View's steps)."""
     if not chain:
         return k.cast(k.broadcast_to(value, base.shape), base.dtype)
     step, settings, nr = chain[0]
     together = next((i for i, (step, _, _) in enumerate(chain) if step.spec.copies), len(chain))
     if step.spec.put is not None and nr is None and not (k.aliases and together == len(chain)):
         return step.spec.put(k, base, put(k, step(base, **settings), chain[1:], value), **settings)
-    # The engine finds the places of several steps at once: one of them alone may show an element more than once.
+    # The engine applies several steps at once: a single one may repeat an element.
     if together < len(chain):
         value = put(k, replay(base, chain[:together]), chain[together:], value)
     return k.put_view(base, lambda x: replay(x, chain[:together]), value)

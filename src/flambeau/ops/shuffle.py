@@ -1,11 +1,11 @@
-"""Elements that change places between channels and pixels, and channels among themselves."""
+"""Pixel shuffles, between channels and pixels, and channel shuffles."""
 
 from .._device import contiguous_format
 from ._op import op
 
 
 def in_rows(k, x, shape):
-    """The elements in the order of rows and in a new shape; in memory of their own also where none has moved."""
+    """The elements in row-major order and a new shape, always in new memory."""
     return k.copy_as(x, x.dtype, contiguous_format).reshape(shape)
 
 

@@ -1,4 +1,4 @@
-"""Softmax and its kin: each one op, with a kernel for the gradient."""
+"""Softmax and its relatives: each one op, with a kernel for the gradient."""
 
 from ._op import kernel_op
 from .elementary import exp

@@ -6,7 +6,7 @@ from .reduce import place, selection, to_ties
 
 
 def declare_sorting(forward):
-    """Declares an op that returns (values, indices) of several elements along ``axis``, each of them once."""
+    """Declares an op that returns values and indices along ``axis``, each index at most once."""
     spec = op(forward, opmath=True, refuses="c", row_major=True)
     spec.vjp(x=lambda g, out_1, axis, x_shape: place(g[0], out_1, axis=axis, shape=tuple(x_shape)))
     return spec
@@ -50,7 +50,7 @@ def mode(k, x, *, axis, keepdims):
 
 @op(opmath=True, refuses="bc")
 def median(k, x):
-    """The lower median of all elements; the gradient is shared by the elements that equal it."""
+    """The lower median of all elements; elements that equal it share the gradient."""
     return k.select_median(x.reshape(-1), 0, False, False)[0]
 
 
@@ -65,13 +65,13 @@ for spec in (median, nanmedian):
 
 @op(opmath=True, refuses="c", row_major=True)
 def unique2(k, x):
-    """The distinct elements in order, where each element is among them, and how often each occurs."""
+    """The distinct elements in order, the index of each element among them, and their counts."""
     return k.distinct(x, None)
 
 
 unique_dim = kernel_op("unique_dim", "distinct", inputs="x", settings="axis", opmath=True, refuses="c", row_major=True)
 
-# As ``unique2``, of the elements or slices that differ from the one before.
+# ``unique2`` of the elements or slices that differ from their predecessor.
 unique_consecutive = kernel_op("unique_consecutive", "distinct_runs", inputs="x", settings="axis", opmath=True,
                                refuses="c", row_major=True)
 
@@ -82,7 +82,7 @@ unique_consecutive.vjp(x=without_derivative("unique_consecutive"))
 
 @op(row_major=True)
 def searchsorted(k, boundaries, values, sorter, *, right, dtype):
-    """Where each value would go in its row of sorted boundaries."""
+    """The index of each value in its row of sorted boundaries."""
     if sorter is not None:
         boundaries = k.take_along(boundaries, sorter, boundaries.ndim - 1)
     return k.search_rows(boundaries, values, "right" if right else "left").astype(dtype)

@@ -1,4 +1,4 @@
-"""Sparse tensors: how they are made of their parts, and what leads back to dense ones."""
+"""Sparse tensors: construction from parts, and conversion to dense ones."""
 
 from .._device import strided
 from .._dtypes import int64
@@ -12,7 +12,7 @@ from .reduce import spread
 
 @op(node="SparseCooTensorWithDimsAndTensorsBackward0")
 def sparse_coo(k, indices, values, *, shape, coalesced):
-    """The sparse array with these elements at these places."""
+    """The sparse array with these elements at these indices."""
     return SparseArray(indices, values, shape, coalesced)
 
 
@@ -21,7 +21,7 @@ sparse_coo.vjp(values=lambda g, indices: elements_at(g, indices))
 
 @op
 def elements_at(k, x, indices):
-    """The elements of a dense or sparse array at the places of another."""
+    """The elements of a dense or sparse array at the indices of another."""
     return arrays.elements_at(x, indices)
 
 
@@ -43,7 +43,7 @@ to_sparse.vjp(x=lambda g: to_dense(g))
 
 @op
 def sparse_mask(k, x, mask):
-    """The elements of x where `mask` keeps elements."""
+    """The elements of x at the indices of `mask`."""
     return mask.with_values(arrays.elements_at(x, mask.indices))
 
 
@@ -60,7 +60,7 @@ coalesce.vjp(x=lambda g: g)
 
 @op(node="ValuesBackward0")
 def sparse_values(k, x):
-    """The elements that are kept."""
+    """The stored elements."""
     return x.values
 
 
@@ -77,7 +77,7 @@ with_values.vjp(values=lambda g, x: elements_like(g, x))
 
 @op
 def elements_like(k, g, x):
-    """The elements of g where x keeps some."""
+    """The elements of g at the indices of x."""
     return arrays.elements_at(g, x.indices)
 
 
@@ -93,7 +93,7 @@ def _(g, x, axis, dtype):
 
 @op(node="SparseAddmmBackward0")
 def sparse_mm(k, x, y):
-    """The product of matrices, of which one is sparse; the gradient of that one is needed where it has elements."""
+    """The product of two matrices, one of them sparse, whose gradient has the same indices."""
     return k.matmul(x, y)
 
 
@@ -105,7 +105,7 @@ sparse_mm.vjp(
 
 @op
 def in_layout_of(k, g, x):
-    """A gradient as its operand is: where that is sparse, the elements that it keeps, each once."""
+    """A gradient in the layout of its operand: for a sparse one, at its indices, coalesced."""
     if engine_of(x).layout is strided:
         return g
     x = arrays.coalesce(x)
@@ -114,7 +114,7 @@ def in_layout_of(k, g, x):
 
 @op
 def sparse_rows(k, g, index, *, padding, shape):
-    """The gradient of the rows at `index` as that of the whole table; none for the row `padding`."""
+    """The gradient of the rows at `index` as a sparse gradient of the table; none for the row `padding`."""
     index, g = index.reshape(-1), g.reshape(-1, *shape[1:])
     if padding is not None:
         index, g = k.without_row(index, g, padding)

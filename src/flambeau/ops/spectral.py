@@ -130,7 +130,7 @@ eig = kernel_op("linalg_eig", "eig", inputs="A", row_major=True)
 def _(g, out):
     values, V = out
     VhgV = product(mH(V), g[1])
-    along = real(matrix_diagonal(VhgV))  # what would change a vector's length, which is one by convention
+    along = real(matrix_diagonal(VhgV))  # removes changes of a vector's norm, which is one by convention
     turned = off_diagonal((VhgV - product(mH(V), V * row(along))) / cj(gaps(values)))
     return (solve_ex(mH(V), product(turned + as_diagonal(g[0]), mH(V)), left=True)[0],)
 

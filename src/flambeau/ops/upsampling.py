@@ -1,7 +1,7 @@
-"""Images at another size: along each dimension an element of the result is a weighted sum of a few of the input.
+"""Resizing: along each dimension, an element of the result is a weighted sum of a few elements of the input.
 
-Which elements, and how much of each, is a table of taps for each dimension. The map is linear, and its transpose is
-such a map with the tables transposed: that is the gradient, and the gradient of the gradient is the map again.
+Indices and weights are in a table of taps for each dimension. The map is linear, and its transpose has the same form,
+with transposed tables: this is the gradient, and the gradient of the gradient is the map again.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ NODES = {"nearest": "Nearest{}D", "nearest-exact": "NearestExact{}D", "bilinear-
 class Taps(NamedTuple):
     """Along one dimension: element j of the result is the sum over t of weights[t, j] * x[index[t, j]].
 
-    ``weights`` None stands for ones. Where an index is negative there is no tap. The arrays are read by many calls and
-    must not be written to.
+    ``weights`` None stands for ones. A negative index marks a missing tap. The arrays are shared by many calls and must
+    not be written to.
     """
 
-    index: np.ndarray  # type: ignore[assignment]  # not tuple's method
+    index: np.ndarray  # type: ignore[assignment]  # type: ignore[assignment]  # hides tuple's method
     weights: np.ndarray | None
 
 
@@ -40,7 +40,7 @@ def pull_node_of(spatial, mode):
 
 @op(node=node_of, opmath=True, row_major=True)
 def upsample(k, x, *, sizes, mode, align, scales):
-    """x with the spatial sizes `sizes`; `scales` has how much larger they are, or None for as much as it is."""
+    """x with the spatial sizes `sizes`; `scales` has the scale factors, or None for the ratio of sizes."""
     tables = all_taps(x.shape[2:], sizes, mode, align, scales, x.dtype)
     if x.dtype == np.uint8 and tables[0].weights is not None:
         return resample_bytes(k, x, tables)
@@ -49,7 +49,7 @@ def upsample(k, x, *, sizes, mode, align, scales):
 
 @op(node=pull_node_of, opmath=True, row_major=True)
 def upsample_pull(k, g, *, spatial, mode, align, scales):
-    """The transpose of ``upsample`` of something with the spatial sizes `spatial`."""
+    """The transpose of ``upsample`` for inputs of the spatial sizes `spatial`."""
     return k.resample(g, all_taps_transposed(spatial, g.shape[2:], mode, align, scales, g.dtype))
 
 
@@ -75,7 +75,7 @@ def resample_bytes(k, x, tables):
 
 
 def merged_weights(index, weights):
-    """The weights with those of taps that meet at an edge added up in the last of them, before any is rounded."""
+    """The weights, with those of taps that coincide at an edge added to the last of them before rounding."""
     weights = weights.copy()
     for t in range(1, len(index)):
         same = index[t] == index[t - 1]
@@ -85,7 +85,7 @@ def merged_weights(index, weights):
 
 
 def fraction_bits(weights):
-    """How many bits after the binary point leave the largest weight within 16."""
+    """The number of fractional bits with which the largest weight fits in 16 bits."""
     largest, bits = float(weights.max()), 0
     while bits < 22 and math.floor(0.5 + largest * (1 << (bits + 1))) < (1 << 15):
         bits += 1
@@ -97,7 +97,7 @@ def fraction_bits(weights):
 
 @functools.lru_cache(64)
 def all_taps(spatial, sizes, mode, align, scales, dtype):
-    """The table of each dimension; those of floats are computed in their precision, as PyTorch does."""
+    """The table of each dimension; for floats in their own precision, as in PyTorch."""
     real = dtype.type if dtype.kind == "f" else np.float64
     return tuple([taps(n, m, mode, align, scale, real) for n, m, scale in zip(spatial, sizes, scales, strict=True)])
 
@@ -120,7 +120,7 @@ def taps(n, m, mode, align, scale, real):
 
 
 def step_between(n, m, align, scale):
-    """How far apart in the input neighbours of the result are."""
+    """The distance in the input between neighbours of the result."""
     if align:
         return (n - 1) / (m - 1) if m > 1 else 0.0
     return 1 / scale if scale else n / m
@@ -147,7 +147,7 @@ def cubic_taps(n, at):
 
 
 def cubic_weights(t, a):
-    """The weights of four neighbours for a place between the middle two, at `t`; `a` is Keys' parameter."""
+    """The weights of four neighbours for a place `t` between the middle two; `a` is Keys' parameter."""
     def outer(x):
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
@@ -158,7 +158,7 @@ def cubic_weights(t, a):
 
 
 def smooth_taps(n, m, step, kernel, real):
-    """The taps of a kernel that is stretched where the result is smaller, so that every element has a part in it."""
+    """The taps of a kernel that is widened for smaller results, so that every element contributes."""
     weigh, reach = kernel
     stretch = max(step, real(1))
     center = step * (np.arange(m).astype(real) + real(0.5))
@@ -188,7 +188,7 @@ FILTERS = {"bilinear": (triangle, 1), "bicubic": (cubic, 2), "lanczos": (lanczos
 
 
 def transpose_taps(index, weights, n):
-    """The table of the transpose: for each of the n elements of the input those of the result that it is in."""
+    """The table of the transpose: for each of the n elements of the input, the results it contributes to."""
     weights = np.ones(index.shape, bool) if weights is None else weights
     t, j = np.nonzero(weights)
     into = index[t, j]

@@ -115,14 +115,14 @@ def _grads(parameters):
 
 
 def _recorder_of(tensors):
-    """The engine of tensors on one device that records calls, where all are float32: it takes them in one call."""
+    """The engine of tensors on one device, if it records calls and all tensors are float32: one call then clips all."""
     engine, device = engine_for(tensors[0]), tensors[0].device
     alike = all([t.dtype is float32 and t.device is device and not t.requires_grad for t in tensors])
     return engine if alike and engine.records else None
 
 
 def _check_foreach(tensors, foreach):
-    """``foreach`` asks PyTorch for one kernel over many tensors; here it changes nothing."""
+    """Checks ``foreach``, which has no effect: PyTorch then uses one kernel for many tensors."""
     if foreach:
         for t in tensors:
             if t.device.type not in _FOREACH_DEVICES:

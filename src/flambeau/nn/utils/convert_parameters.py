@@ -1,4 +1,4 @@
-"""All parameters as one vector, and back."""
+"""Conversion of all parameters to one vector, and back."""
 
 from ..._tensor import Tensor
 from ...functions.join import cat
@@ -7,7 +7,7 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
 def parameters_to_vector(parameters):
-    """The elements of all parameters, one after another, in one vector; gradients flow back to the parameters."""
+    """Concatenates the elements of all parameters; gradients flow back to them."""
     return cat([p.view(-1) for p in parameters])
 
 

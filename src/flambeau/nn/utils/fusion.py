@@ -70,7 +70,8 @@ def _check_eval(layer, bn):
 
 
 def _fuse(weight, bias, mean, var, eps, scale, shift, shape):
-    """The affine map of a batch norm after a linear one; `shape` lays the channels along the weight's outputs."""
+    """The affine map of a linear one and the following batch norm; `shape` places the channels in the weight's
+    dimensions."""
     old_bias = zeros_like(mean) if bias is None else bias
     scale = ones_like(mean) if scale is None else scale
     shift = zeros_like(mean) if shift is None else shift

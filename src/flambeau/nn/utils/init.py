@@ -1,4 +1,4 @@
-"""Making a module without initialising its parameters."""
+"""Creating a module without initialising its parameters."""
 
 import inspect
 

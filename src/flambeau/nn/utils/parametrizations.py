@@ -30,15 +30,15 @@ NO_ASSIGNMENT = (
 )
 DIM_RANGE = "Dimension out of range (expected to be in range of [-{ndim}, {last}] but got {dim})"
 
-_SETTLING_STEPS = 15  # power iterations that a new spectral norm begins with
+_SETTLING_STEPS = 15  # initial power iterations of spectral norm
 
 
 def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
     """Keeps a matrix (or a batch of them) orthogonal: its columns, or its rows if those are fewer, are orthonormal.
 
-    ``orthogonal_map`` says how an orthogonal matrix is made of any: ``"matrix_exp"``, ``"cayley"`` or
-    ``"householder"``; by default the first for square or complex matrices and the last for others. With
-    ``use_trivialization`` it is made relative to a base matrix, so that any orthogonal matrix can be assigned.
+    ``orthogonal_map`` is the map from matrices to orthogonal ones: ``"matrix_exp"``, ``"cayley"`` or ``"householder"``;
+    by default the first for square or complex matrices, and the last for others. With ``use_trivialization`` its result
+    is multiplied by a base matrix, so that any orthogonal matrix can be assigned.
 
     Example::
 
@@ -59,7 +59,7 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
-    """Divides a tensor by its largest singular value, whose estimate improves with each access in training.
+    """Divides a tensor by an estimate of its largest singular value, which improves with each access in training.
 
     ``dim`` is the dimension of the outputs: 1 for transposed convolutions, else 0.
     """
@@ -69,9 +69,9 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
 
 
 def weight_norm(module, name="weight", dim=0):
-    """Computes a tensor from its lengths along ``dim`` (``original0``) and its direction (``original1``).
+    """Computes a tensor from its norms along ``dim`` (``original0``) and its direction (``original1``).
 
-    With ``dim=None`` the whole tensor has one length.
+    With ``dim=None`` the whole tensor has one norm.
 
     Example::
 
@@ -82,7 +82,7 @@ def weight_norm(module, name="weight", dim=0):
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def read_older_names(state_dict, prefix, *_):
-        """Loads state dicts of the older, hook-based weight_norm, which has other names."""
+        """Loads state dicts of the older, hook-based weight_norm, which uses other names."""
         for old, new in ((f"{name}_g", "original0"), (f"{name}_v", "original1")):
             if prefix + old in state_dict:
                 state_dict[f"{prefix}parametrizations.{name}.{new}"] = state_dict.pop(prefix + old)
@@ -122,7 +122,7 @@ class _SpectralNorm(Module):
         self.eps = eps
         self.n_power_iterations = n_power_iterations
         if ndim == 1:
-            return  # the norm of a vector is its length: there is nothing to estimate
+            return  # the singular value of a vector is its norm
         matrix = as_matrix(weight, self.dim)
         u, v = (matrix.new_empty(n).normal_(0, 1) for n in matrix.shape)
         self.register_buffer("_u", normalize(u, dim=0, eps=eps))
@@ -142,7 +142,7 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        # Backward needs the vectors of this reading, though a later one writes over them.
+        # Backward needs the current vectors, which later accesses overwrite.
         u, v = self._u.clone(), self._v.clone()
         return weight / vdot(u, matrix.mv(v))
 
@@ -151,7 +151,7 @@ class _SpectralNorm(Module):
 
 
 class _Orthogonal(Module):
-    """Maps matrices to orthogonal ones. Wide matrices are transposed first: the maps are for tall ones."""
+    """Maps matrices to orthogonal ones. Wide matrices are transposed first, since the maps are for tall ones."""
 
     def __init__(self, weight, orthogonal_map, *, use_trivialization=True):
         super().__init__()
@@ -171,7 +171,7 @@ class _Orthogonal(Module):
         return Q.mT if wide else Q
 
     def _of_skew(self, X):
-        """The orthogonal matrix that a map makes of the skew-Hermitian one with the lower triangle of `X`."""
+        """The orthogonal matrix for the skew-Hermitian matrix with the lower triangle of `X`."""
         rows, columns = X.size(-2), X.size(-1)
         X = X.tril()
         if rows != columns:
@@ -200,14 +200,15 @@ class _Orthogonal(Module):
 
 
 def _of_reflections(X):
-    """The product of the reflections along the columns of `X` below its diagonal, by the signs on the diagonal."""
+    """The product of the reflections given by the columns of `X` below its diagonal, times the signs on the diagonal.
+    """
     A = X.tril(diagonal=-1)
     tau = 2.0 / (1.0 + (A * A).sum(dim=-2))
     return householder_product(A, tau) * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
 
 
 def _reflections(Q):
-    """A matrix of which _of_reflections makes `Q`, if that is orthogonal."""
+    """A matrix that ``_of_reflections`` maps to `Q`, if that is orthogonal."""
     A, tau = geqrf(Q)
     signs = A.diagonal(dim1=-2, dim2=-1)
     signs.sign_()
@@ -216,7 +217,8 @@ def _reflections(Q):
 
 
 def _orthogonal_basis(Q):
-    """A square orthogonal matrix whose first columns span what those of `Q` span: they are those if orthonormal."""
+    """A square orthogonal matrix whose first columns span the columns of `Q`, and equal them if these are orthonormal.
+    """
     rows, columns = Q.size(-2), Q.size(-1)
     if rows != columns:
         more = randn(*Q.shape[:-2], rows, rows - columns, dtype=Q.dtype, device=Q.device)
@@ -226,7 +228,7 @@ def _orthogonal_basis(Q):
 
 
 def _identity_of_maps(Q):
-    """The matrix of which every map makes the identity."""
+    """The matrix that every map sends to the identity."""
     X = zeros_like(Q)
     X.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
     return X

@@ -66,7 +66,7 @@ class ParametrizationList(ModuleList):
         with no_grad():
             new = original
             for module in reversed(self):
-                with contextlib.suppress(NotImplementedError):  # an inverse that serves some settings only
+                with contextlib.suppress(NotImplementedError):  # the inverse does not support these settings
                     if hasattr(module, "right_inverse"):
                         new = _right_inverse(module, new)
         self.is_tensor = isinstance(new, Tensor)
@@ -130,7 +130,7 @@ class ParametrizationList(ModuleList):
 
 
 def _check_same(what, shape, dtype, value):
-    """A parametrization must give a tensor of the same dtype and shape."""
+    """Raises unless a parametrization preserves dtype and shape."""
     if not isinstance(value, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
     for attribute, before, after in (("dtype", dtype, value.dtype), ("shape", shape, value.shape)):
@@ -181,7 +181,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
 
 
 def _check_joined(module, name, parametrization):
-    """A further parametrization must keep the dtype and shape, there and back."""
+    """Raises unless an additional parametrization preserves dtype and shape, in both directions."""
     with no_grad():
         now = getattr(module, name)
         new = parametrization(now)
@@ -193,7 +193,7 @@ def _check_joined(module, name, parametrization):
 
 
 def _swap_class(module):
-    """Gives the module its own class, to define properties on."""
+    """Gives the module a class of its own, so that properties can be defined on it."""
     cls = type(module)
 
     def getstate(self):

@@ -1,4 +1,4 @@
-"""Pruning: a parameter that is multiplied by a mask of zeros and ones before each call of its module."""
+"""Pruning: multiplies a parameter by a mask of zeros and ones before each call of its module."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ OTHER_NAME = (
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what is pruned. A subclass sets ``PRUNING_TYPE`` and defines ``compute_mask``.
+    """Base of pruning methods. A subclass sets ``PRUNING_TYPE`` and defines ``compute_mask``.
 
-    ``PRUNING_TYPE`` says of what a method that follows others chooses: ``"unstructured"`` of the elements that are
-    left, ``"structured"`` of the channels that are left, ``"global"`` of all.
+    ``PRUNING_TYPE`` determines what a method selects from if the parameter is already pruned: ``"unstructured"`` from
+    the remaining elements, ``"structured"`` from the remaining channels, ``"global"`` from all elements.
     """
 
     _tensor_name: str
@@ -47,7 +47,7 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t, default_mask):
-        """The new mask: zeros where ``default_mask`` has them, and at what this method prunes of ``t``."""
+        """The new mask: zeros where ``default_mask`` is zero, and where this method prunes ``t``."""
 
     def apply_mask(self, module):
         """The parameter times its mask."""
@@ -59,12 +59,12 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module, name, *args, importance_scores=None, **kwargs):
-        """Prunes a parameter, further if it is pruned already, and does so before each call of the module."""
+        """Prunes a parameter, also one that is already pruned, now and before each call of the module."""
         method = cls(*args, **kwargs)
         method._tensor_name = name
         previous = _pop_hook(module, name)
         original = getattr(module, name) if previous is None else getattr(module, f"{name}_orig")
-        # Elements that are pruned already count as the zeros that they are.
+        # Elements that are already pruned have a score of zero.
         scores = getattr(module, name) if importance_scores is None else importance_scores
         _check_shape(scores, original, f"parameter {name} of {module}")
         if previous is None:
@@ -86,7 +86,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, default_mask=ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module):
-        """Makes the pruned tensor the parameter; what was pruned is lost."""
+        """Makes the pruned tensor the parameter; the original values are lost."""
         name = self._tensor_name
         weight = self.apply_mask(module)
         if hasattr(module, name):
@@ -98,7 +98,7 @@ class BasePruningMethod(ABC):
 
 
 def _pop_hook(module, name):
-    """Takes the pruning of a parameter out of the hooks of a module."""
+    """Removes and returns the pruning hook of a parameter."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             return module._forward_pre_hooks.pop(key)
@@ -117,7 +117,7 @@ def _check_shape(scores, t, what):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods that prune one parameter, one after another."""
+    """Several methods that prune the same parameter in sequence."""
 
     def __init__(self, *args):
         self._pruning_methods = ()
@@ -144,7 +144,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t, default_mask):
-        """The mask after the last method, which chooses of what ``default_mask`` has left."""
+        """The mask after the last method, which selects from what ``default_mask`` keeps."""
         method = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype)
         left = _unpruned_index(mask, method)
@@ -154,7 +154,7 @@ class PruningContainer(BasePruningMethod):
 
 
 def _unpruned_index(mask, method):
-    """The index of what a method may choose of."""
+    """The index of the elements that a method may select from."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     if method.PRUNING_TYPE == "structured":
@@ -184,7 +184,7 @@ class Identity(BasePruningMethod):
 
 
 class _Unstructured(BasePruningMethod):
-    """What prunes an amount of elements."""
+    """Base of methods that prune an amount of elements."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -242,7 +242,7 @@ class RandomStructured(BasePruningMethod):
 
 
 class LnStructured(BasePruningMethod):
-    """Prunes the channels along a dimension that have the smallest norms."""
+    """Prunes the channels along a dimension with the smallest norms."""
 
     PRUNING_TYPE = "structured"
 
@@ -288,13 +288,13 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module, name):
-    """Gives a parameter a mask, of ones."""
+    """Adds a mask of ones to a parameter."""
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module, name, amount):
-    """Prunes a number (int) or share (float) of the elements of a parameter at random."""
+    """Prunes a number (int) or fraction (float) of the elements of a parameter at random."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
@@ -321,7 +321,7 @@ def random_structured(module, name, amount, dim):
 
 
 def ln_structured(module, name, amount, n, dim, importance_scores=None):
-    """Prunes the channels of a parameter along a dimension that have the smallest norms of order ``n``."""
+    """Prunes the channels of a parameter along a dimension with the smallest norms of order ``n``."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
@@ -354,7 +354,7 @@ def custom_from_mask(module, name, mask):
 
 
 def remove(module, name):
-    """Makes the pruned tensor the parameter again; what was pruned is lost."""
+    """Makes the pruned tensor the parameter again; the original values are lost."""
     hook = _pop_hook(module, name)
     if hook is None:
         raise ValueError(NOT_PRUNED.format(module=module, name=name))
@@ -363,7 +363,7 @@ def remove(module, name):
 
 
 def is_pruned(module):
-    """Whether some parameter inside a module is pruned."""
+    """Whether a module has a pruned parameter."""
     return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())
 
 
@@ -375,7 +375,7 @@ def _check_amount(amount):
 
 
 def _count(amount, size):
-    """How many of `size` an amount is: itself, or a share."""
+    """The number of elements that an amount means: an int itself, a float as a fraction of `size`."""
     if not isinstance(amount, numbers.Integral):
         return round(amount * size)
     if amount > size:
@@ -399,7 +399,7 @@ def _without(mask, scores, count, largest):
 
 
 def _of_channels(t, dim, channels):
-    """A mask with ones at some channels only."""
+    """A mask with ones at certain channels only."""
     mask = zeros_like(t)
     mask[(slice(None),) * (dim % t.dim()) + (channels,)] = 1
     return mask

@@ -1,4 +1,4 @@
-"""Sequences of different lengths in one tensor: padded to one length, or packed without padding."""
+"""Sequences of different lengths in one tensor: padded to equal length, or packed without padding."""
 
 from __future__ import annotations
 
@@ -40,15 +40,16 @@ class PackedSequence_(NamedTuple):
 
 
 class PackedSequence(PackedSequence_):
-    """Sequences of different lengths as recurrent layers take them: the elements of all that have a first, a second ...
+    """Sequences of different lengths in the format of recurrent layers: the first elements of all, then the second
+    ones, and so on.
 
-    Made by ``pack_padded_sequence`` and ``pack_sequence``.
+    Created by ``pack_padded_sequence`` and ``pack_sequence``.
 
     Attributes:
         data: the elements, ``(sum of lengths, *)``.
-        batch_sizes: how many sequences there are at each time, on the CPU.
-        sorted_indices: the sequences by decreasing length; None where they came like that.
-        unsorted_indices: their places, by which one gets back the order they had.
+        batch_sizes: the number of sequences at each time step, on the CPU.
+        sorted_indices: the indices of the sequences by decreasing length; None if they were sorted already.
+        unsorted_indices: the inverse permutation.
 
     Example::
 
@@ -72,7 +73,7 @@ class PackedSequence(PackedSequence_):
         return tuple(self)
 
     def to(self, *args, **kwargs):
-        """The sequences with ``data.to(...)``; themselves, where that changes nothing."""
+        """The sequences with ``data.to(...)``; the same object if that changes nothing."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -96,7 +97,7 @@ class PackedSequence(PackedSequence_):
         return self._on("cpu", args, kwargs)
 
     def pin_memory(self):
-        """The sequences in memory that is pinned."""
+        """The sequences in page-locked memory."""
         indices = [None if order is None else order.pin_memory() for order in self[2:]]
         return type(self)(self.data.pin_memory(), self.batch_sizes, *indices)
 
@@ -106,7 +107,7 @@ class PackedSequence(PackedSequence_):
         return self.data.is_cuda
 
     def is_pinned(self):
-        """Whether the sequences are in memory that is pinned."""
+        """Whether the sequences are in page-locked memory."""
         return self.data.is_pinned()
 
 
@@ -123,7 +124,7 @@ for _name in ("double", "float", "half", "long", "int", "short", "char", "byte")
 
 
 def invert_permutation(permutation):
-    """The permutation that undoes one; None of None."""
+    """The inverse of a permutation; None for None."""
     if permutation is None:
         return None
     places = arange(0, permutation.numel(), device=permutation.device)
@@ -138,9 +139,9 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
     Args:
         input: ``(L, B, *)``, or ``(B, L, *)`` with ``batch_first``.
-        lengths: of each sequence, a list or a tensor on the CPU.
-        enforce_sorted: whether it is an error if the sequences do not come by decreasing length. If not, they are
-            sorted here, and put back in order by ``pad_packed_sequence``.
+        lengths: the lengths, a list or a tensor on the CPU.
+        enforce_sorted: whether sequences must be sorted by decreasing length. If False, they are sorted here, and
+            ``pad_packed_sequence`` restores the order.
     """
     lengths = lengths.to(dtype=int64) if isinstance(lengths, Tensor) else tensor(lengths, dtype=int64, device="cpu")
     order = None
@@ -156,7 +157,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     """The sequences of a PackedSequence padded to one length, and their lengths.
 
     Args:
-        total_length: the length to pad to, if not that of the longest sequence.
+        total_length: the length to pad to; by default that of the longest sequence.
     """
     if not isinstance(sequence, PackedSequence_):
         raise TypeError(NOT_PACKED.format(got=type(sequence).__name__))
@@ -184,7 +185,7 @@ def unpack_sequence(packed_sequences):
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
-    """Sequences, each ``(L, *)``, side by side: ``(longest, B, *)``, or ``(B, longest, *)`` with ``batch_first``.
+    """Pads and stacks sequences, each ``(L, *)``: to ``(longest, B, *)``, or ``(B, longest, *)`` with ``batch_first``.
 
     Example::
 

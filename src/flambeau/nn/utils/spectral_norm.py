@@ -19,7 +19,7 @@ UNINITIALIZED = (
 
 
 def output_dim(module):
-    """The dimension of a weight along which the outputs lie."""
+    """The dimension of a weight that corresponds to outputs."""
     return 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
 
 
@@ -32,7 +32,7 @@ def as_matrix(weight, dim):
 class SpectralNorm:
     """The hook that computes the parameter `name` from ``<name>_orig`` and estimates of its singular vectors."""
 
-    _version = 1  # of the entries in a state_dict; 1 saves the right singular vector too
+    _version = 1  # of entries in a state_dict; version 1 also saves the right singular vector
 
     def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
         if n_power_iterations <= 0:
@@ -43,11 +43,12 @@ class SpectralNorm:
         self.eps = eps
 
     def reshape_weight_to_matrix(self, weight):
-        """The weight as a matrix whose largest singular value is meant."""
+        """The weight as a matrix."""
         return as_matrix(weight, self.dim)
 
     def compute_weight(self, module, do_power_iteration):
-        """The weight over its singular value; the estimates of its vectors move on, in place, if asked to."""
+        """The weight divided by its largest singular value; with power iteration, the estimates are updated in place.
+        """
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = self.reshape_weight_to_matrix(weight)
@@ -56,12 +57,12 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(normalize(matrix.t().mv(u), dim=0, eps=self.eps))
                     u.copy_(normalize(matrix.mv(v), dim=0, eps=self.eps))
-            # Backward needs the vectors of this call, though a later one writes over them.
+            # Backward needs the current vectors, which later calls overwrite.
             u, v = u.clone(), v.clone()
         return weight / dot(u, matrix.mv(v))
 
     def remove(self, module):
-        """Makes the weight a parameter again, with its present value."""
+        """Makes the weight a parameter again, with its current value."""
         with no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         delattr(module, self.name)
@@ -73,7 +74,7 @@ class SpectralNorm:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
     def _solve_v_and_rescale(self, matrix, u, sigma):
-        """The right singular vector that belongs to `u` and `sigma`."""
+        """The right singular vector for `u` and `sigma`."""
         v = pinv(matrix.t().mm(matrix)).mm(matrix.t().mm(u.unsqueeze(1))).squeeze(1)
         return v.mul_(sigma / dot(u, matrix.mv(v)))
 
@@ -105,7 +106,7 @@ class SpectralNorm:
 
 
 class SpectralNormStateDictHook:
-    """Writes the version of the entries into the metadata of a state_dict."""
+    """Adds the version of the entries to the metadata of a state_dict."""
 
     def __init__(self, fn):
         self.fn = fn
@@ -119,7 +120,7 @@ class SpectralNormStateDictHook:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Computes the right singular vector for a state_dict of the time before it was saved."""
+    """Computes the right singular vector for a state_dict from before it was saved."""
 
     def __init__(self, fn):
         self.fn = fn
@@ -153,7 +154,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
 
 
 def remove_spectral_norm(module, name="weight"):
-    """Makes a weight that :func:`spectral_norm` replaced a parameter again."""
+    """Undoes :func:`spectral_norm`: the weight becomes a parameter again."""
     hook = _pop_hook(module._forward_pre_hooks, SpectralNorm, name)
     if hook is None:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
@@ -164,7 +165,7 @@ def remove_spectral_norm(module, name="weight"):
 
 
 def _pop_hook(table, kind, name):
-    """Takes the hook of a kind that serves a parameter out of a table."""
+    """Removes a parameter's hook from a table, and returns it."""
     for key, hook in table.items():
         if isinstance(hook, kind) and getattr(hook, "fn", hook).name == name:
             return table.pop(key)

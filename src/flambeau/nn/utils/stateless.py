@@ -1,4 +1,4 @@
-"""Calling a module with other tensors in the place of its parameters and buffers."""
+"""Calling a module with other tensors in place of its parameters and buffers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ STRICT = "Error(s) in reparametrizing for {name}:{wrong}"
 
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """``module(*args, **kwargs)`` with the tensors of a dict instead of its own, by path.
+    """Calls ``module(*args, **kwargs)`` with its tensors replaced by those of a dict, by path.
 
-    Tensors that the module shares under several paths are replaced under all of them if ``tie_weights``. With
-    ``strict`` exactly the module's parameters and buffers must be given. Afterwards the module is as it was; what it
-    put in the place of a given tensor meanwhile is put into the dict.
+    With ``tie_weights``, tensors that the module shares under several paths are replaced under all of them. With
+    ``strict``, exactly the module's parameters and buffers must be given. The module is restored afterwards; a tensor
+    that it assigned in the meantime is stored in the dict.
     """
     if not isinstance(module, Module):
         raise TypeError(f"functional_call expects an nn.Module, got {type(module).__name__}")
@@ -39,7 +39,7 @@ def _paths(module):
 
 
 def _with_ties(paths, given):
-    """The given tensors, also under the other paths of what they replace."""
+    """The given tensors, also under the other paths of the tensors they replace."""
     full = dict(given)
     for tied in paths.values():
         values = {id(given[p]): given[p] for p in tied if p in given}
@@ -76,7 +76,7 @@ def _check_complete(module, places, tensors):
 
 
 def _swap(module, path, value):
-    """Puts a tensor at a path; returns what was there. A path where nothing was is cleared again by _ABSENT."""
+    """Sets the tensor at a path; returns the previous one. _ABSENT removes it."""
     prefix, _, name = path.rpartition(".")
     if not name:
         raise KeyError(f"tensor name can't be empty string: {path!r}")

@@ -1,4 +1,4 @@
-"""Weight normalization by a hook: a weight as its direction and its length, computed before each call."""
+"""Weight normalization by a hook: a weight as direction and norm, computed before each call."""
 
 import warnings
 
@@ -14,21 +14,21 @@ UNINITIALIZED = (
     "applying weight normalization"
 )
 
-WHOLE = -1  # the dim that stands for one length of the whole tensor
+WHOLE = -1  # the dim for one norm of the whole tensor
 
 
 def norm_except_dim(v, dim):
-    """The lengths of the slices of `v` along `dim`, which broadcast over it; its own length for WHOLE."""
+    """The norms of the slices of `v` along `dim`, shaped to broadcast; for WHOLE the norm of `v`."""
     if dim == WHOLE:
         return vector_norm(v)
-    v.size(dim)  # refuses a dim out of range
+    v.size(dim)  # raises if dim is out of range
     dim %= v.dim()
     others = [d for d in range(v.dim()) if d != dim]
     return vector_norm(v, dim=others, keepdim=True) if others else v.abs()
 
 
 def with_length(v, g, dim):
-    """The direction of `v` with the length `g`."""
+    """The direction of `v` with the norm `g`."""
     return v * (g / norm_except_dim(v, dim))
 
 
@@ -40,12 +40,12 @@ class WeightNorm:
         self.dim = WHOLE if dim is None else dim
 
     def compute_weight(self, module):
-        """The weight, from its length and direction."""
+        """The weight, from its norm and direction."""
         return with_length(getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g"), self.dim)
 
     @staticmethod
     def apply(module, name, dim):
-        """Replaces a parameter by its length and direction."""
+        """Replaces a parameter by its norm and direction."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(TWICE.format(name=name))
@@ -62,7 +62,7 @@ class WeightNorm:
         return self
 
     def remove(self, module):
-        """Makes the weight a parameter again, with its present value."""
+        """Makes the weight a parameter again, with its current value."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[f"{self.name}_g"]
@@ -74,7 +74,7 @@ class WeightNorm:
 
 
 def weight_norm(module, name="weight", dim=0):
-    """Replaces a parameter by its lengths ``<name>_g`` along `dim` and its direction ``<name>_v``.
+    """Replaces a parameter by its norms ``<name>_g`` along `dim` and its direction ``<name>_v``.
 
     Deprecated: :func:`flambeau.nn.utils.parametrizations.weight_norm` does the same by a parametrization.
     """
@@ -84,7 +84,7 @@ def weight_norm(module, name="weight", dim=0):
 
 
 def remove_weight_norm(module, name="weight"):
-    """Makes a weight that :func:`weight_norm` replaced a parameter again."""
+    """Undoes :func:`weight_norm`: the weight becomes a parameter again."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)
