@@ -9,10 +9,10 @@ class SparseArray(ShapedArray):
     """An array given by some elements and their indices; all others are zero.
 
     Args:
-        indices: an array (sparse dimensions, n) of integers: the places, which may repeat; such elements add up.
-        values: an array (n, dense dimensions...) of the elements there.
-        shape: of the whole.
-        coalesced: whether the places are distinct and in order.
+        indices: an integer array (sparse dimensions, n); elements with equal indices are summed.
+        values: an array (n, dense dimensions...) of the elements.
+        shape: the shape of the whole array.
+        coalesced: whether the indices are unique and sorted.
     """
 
     __slots__ = ("coalesced", "indices", "shape", "values")

@@ -46,9 +46,9 @@ class ViewArray:
     Args:
         memory: the Memory.
         chain: the steps from its array to this view; see ``replay``.
-        array: what they give now.
-        strides, offset: where the elements would lie in memory, counted in elements; no offset where it depends on an
-            index that is being traced.
+        array: the current result of these steps.
+        strides, offset: the layout of the elements in memory, in elements; the offset is None if it depends on a traced
+            index.
     """
 
     __slots__ = ("_array", "_stamp", "chain", "dtype", "memory", "offset", "shape", "strides")
@@ -135,7 +135,7 @@ def view_layout(shape, strides, offset, dtype, step):
 
 
 def is_index_array(entry):
-    """Whether an entry of a basic key is an index that is being traced."""
+    """Whether an entry of a basic key is a traced index."""
     return hasattr(entry, "dtype") and not isinstance(entry, np.generic)
 
 

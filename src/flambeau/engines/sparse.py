@@ -1,4 +1,4 @@
-"""The sparse engine: arrays that keep the elements that are not zero, and where they are (PyTorch's layout COO).
+"""The sparse engine: arrays that store only nonzero elements and their indices (PyTorch's layout COO).
 
 A SparseArray consists of arrays of another engine, which computes on them. There are kernels for linear ops and those
 that preserve zeros; other ops raise.
@@ -73,7 +73,7 @@ class _Sparse(Engine):
         return empty(x.shape, x)
 
     def write(self, into, x):
-        """Makes the elements of `into`, which others may look at, those of x."""
+        """Stores the elements of x in `into`, which others may refer to."""
         if not isinstance(into, SparseArray):
             return engine_of(into).write(into, to_dense(x))
         if not isinstance(x, SparseArray):
@@ -88,7 +88,7 @@ class _Sparse(Engine):
         return self.write(into, self.zeros_like(into))
 
     def accumulate(self, into, x):
-        """Adds x to an array that is ours alone; returns the array that holds the sum."""
+        """Adds x to an array without other references; returns the array with the sum."""
         if isinstance(into, SparseArray):
             return self.write(into, self.add(into, x))
         check_shapes("add_", into, x)
@@ -191,7 +191,7 @@ def check_shapes(name, x, y):
 
 
 def check_alike(name, x, y):
-    """Raises unless two sparse arrays have the same shape, and as many of its dimensions are sparse."""
+    """Raises unless two sparse arrays have the same shape and number of sparse dimensions."""
     check_shapes(name, x, y)
     if x.sparse_dim != y.sparse_dim:
         raise RuntimeError(SPARSE_DIMS.format(name=name, a=x.sparse_dim, b=y.sparse_dim))
@@ -218,7 +218,7 @@ setattr(SparseArray, "__hash__", object.__hash__)  # noqa: B010
 
 
 def _keeps_zeros(name):
-    """A kernel of one operand that makes zeros of zeros: it is applied to the elements that are kept."""
+    """Registers a kernel of one operand that maps zeros to zeros: it is applied to the stored elements."""
 
     def kernel(x):
         x = coalesce(x)
@@ -234,7 +234,7 @@ for _name in ("abs", "absolute", "arcsin", "arcsinh", "arctan", "arctanh", "asin
 
 
 def _sparse_product(x, y):
-    """Joins each element of x with the row of y that it meets."""
+    """Joins each element of x with the matching row of y."""
     if x.sparse_dim != 2 or y.sparse_dim != 2 or x.shape[1] != y.shape[0]:
         raise RuntimeError(MM_SHAPES.format(a=list(x.shape), b=list(y.shape)))
     y, k = coalesce(y), x.kernels

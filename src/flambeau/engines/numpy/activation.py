@@ -18,7 +18,7 @@ def softplus(x, beta, threshold):
 
 @engine.kernel
 def finish(x, how):
-    """An epilogue: ``x * scale + shift`` by channel, then an activation. `how` has these and its numbers.
+    """An epilogue: ``x * scale + shift`` per channel, then an activation. `how` has these and the activation's numbers.
 
     Scale and shift, or the activation, may be None.
     """
@@ -31,7 +31,7 @@ def finish(x, how):
 
 @engine.kernel
 def overwrite(x, name, numbers):
-    """Runs the kernel of that name on x and numbers, in place."""
+    """Runs the kernel of the given name in place, on x and numbers."""
     kernel = getattr(engine, name)
     flat = x.reshape(-1) if x.flags.c_contiguous else None
     pieces = [x] if flat is None else [flat[i : i + PIECE] for i in range(0, flat.size, PIECE)]

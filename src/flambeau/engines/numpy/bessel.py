@@ -1,4 +1,4 @@
-"""Bessel's, Airy's functions and the orthogonal polynomials, on NumPy arrays."""
+"""Bessel and Airy functions and orthogonal polynomials, on NumPy arrays."""
 
 import math
 
@@ -20,7 +20,7 @@ def scaled_i(order, a):
 
 
 def with_sign_of(value, x):
-    """A function of |x| continued as an odd one; its zero has no sign, as in PyTorch."""
+    """Extends a function of |x| to an odd one; its zero has no sign, as in PyTorch."""
     return np.where(x < 0, -value, value)
 
 
@@ -176,7 +176,7 @@ POLYNOMIALS = {
 
 
 def polynomial(second, recurrence, shifted):
-    """The kernel (x, n) -> p_n(x), by recurrence; zero for negative n. Shifted ones live on [0, 1]."""
+    """The kernel (x, n) -> p_n(x), by recurrence; zero for negative n. Shifted polynomials are defined on [0, 1]."""
 
     def kernel(x, n):
         n = np.trunc(n)

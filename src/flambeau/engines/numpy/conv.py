@@ -1,7 +1,8 @@
-"""Convolution: windows of the input copied to columns, a few samples at a time, and one BLAS product for each part.
+"""Convolution: windows of the input are copied to columns, for a few samples at a time, and multiplied by one BLAS
+call.
 
-Arrays are (samples, channels, *spatial), weights (out channels, in channels / groups, *kernel). Columns are
-(channels, *kernel, samples, *out): the product with the weight as a matrix has an out channel a row.
+Arrays are (samples, channels, *spatial), weights (out channels, in channels / groups, *kernel). Columns are (channels,
+*kernel, samples, *out): the product with the weight as a matrix has a row per output channel.
 """
 
 import itertools
@@ -12,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from .. import NUMPY as engine
 
-COLUMNS = 1 << 18  # elements that the columns of one part have at most, unless one sample has more
+COLUMNS = 1 << 18  # elements of the columns of one part, unless a single sample has more
 
 
 def out_sizes(spatial, kernel, stride, padding, dilation):
@@ -24,7 +25,7 @@ def out_sizes(spatial, kernel, stride, padding, dilation):
 
 
 def pad_zeros(x, padding):
-    """x in zeros."""
+    """x with a margin of zeros."""
     if not any(padding):
         return x
     shape = [n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)]
@@ -38,7 +39,7 @@ def inside(padding, spatial):
 
 
 def parts(samples, per_sample):
-    """Slices of the samples whose columns stay small enough for the cache."""
+    """Slices of the samples whose columns fit in the cache."""
     step = max(1, min(samples, COLUMNS // max(per_sample, 1)))
     return [slice(i, min(i + step, samples)) for i in range(0, samples, step)]
 
@@ -57,7 +58,7 @@ def columns(x, kernel, out, stride, padding, dilation, groups):
 
 
 def by_channel(g, groups):
-    """(samples, channels, *spatial) as matrices with a channel a row: (groups, channels / groups, the rest)."""
+    """(samples, channels, *spatial) as matrices with a row per channel: (groups, channels / groups, the rest)."""
     samples, channels = g.shape[:2]
     return g.swapaxes(0, 1).reshape(groups, channels // groups, samples * math.prod(g.shape[2:]))
 
@@ -70,9 +71,9 @@ def add_to_channels(y, bias):
 
 @engine.kernel
 def conv(x, weight, stride, padding, dilation, groups, out=None, bias=None, finish=None):
-    """The convolution (in fact: cross-correlation) of x with the weight, plus a bias; only the first `out` of it.
+    """The convolution (strictly: cross-correlation) of x with the weight, plus a bias; only the first `out` of it.
 
-    `finish` says what becomes of the result: see the kernel of that name.
+    `finish` is an epilogue for the result: see the kernel of that name.
     """
     if finish is not None:
         return engine.finish(engine.conv(x, weight, stride, padding, dilation, groups, out, bias), finish)
@@ -101,7 +102,7 @@ def conv(x, weight, stride, padding, dilation, groups, out=None, bias=None, fini
 
 @engine.kernel
 def conv_input(g, weight, spatial, stride, padding, dilation, groups, bias=None, finish=None):
-    """The transpose of ``conv`` in its input, which has the sizes `spatial`: g spread by the weight and added up."""
+    """The transpose of ``conv`` in its input, of spatial sizes `spatial`: g times the weight, summed over windows."""
     if finish is not None:
         return engine.finish(engine.conv_input(g, weight, spatial, stride, padding, dilation, groups, bias), finish)
     if bias is not None:
@@ -125,7 +126,7 @@ def conv_input(g, weight, spatial, stride, padding, dilation, groups, bias=None,
 
 @engine.kernel
 def conv_weight(x, g, kernel, stride, padding, dilation, groups):
-    """The transpose of ``conv`` in its weight, which has the sizes `kernel`."""
+    """The transpose of ``conv`` in its weight, of kernel sizes `kernel`."""
     samples, channels = x.shape[:2]
     out = g.shape[2:]
     total = np.zeros((groups, g.shape[1] // groups, channels // groups * math.prod(kernel)), np.result_type(x, g))
@@ -139,14 +140,14 @@ def conv_weight(x, g, kernel, stride, padding, dilation, groups):
 
 
 def weights_by_place(weight):
-    """(place, the weights there, to be multiplied with (samples, channels, *spatial)) for each place of the kernel."""
+    """(place, weights that broadcast to (samples, channels, *spatial)) for each place of the kernel."""
     kernel = weight.shape[2:]
     for place in itertools.product(*map(range, kernel)):
         yield place, weight[(slice(None), 0, *place)].reshape(-1, *[1] * len(kernel))
 
 
 def by_place(x, weight, y, stride, padding, dilation):
-    """``conv`` into y."""
+    """``conv`` into y, one place of the kernel after the other."""
     for part in parts(x.shape[0], 4 * math.prod(x.shape[1:])):
         wide, total = pad_zeros(x[part], padding), y[part]
         piece = np.empty_like(total)
@@ -157,7 +158,7 @@ def by_place(x, weight, y, stride, padding, dilation):
 
 
 def by_place_input(g, weight, x, stride, padding, dilation):
-    """``conv_input`` into x."""
+    """``conv_input`` into x, one place of the kernel after the other."""
     sizes = [n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)]
     for part in parts(g.shape[0], 4 * math.prod(x.shape[1:])):
         own = g[part]
@@ -169,7 +170,7 @@ def by_place_input(g, weight, x, stride, padding, dilation):
 
 
 def window_key(place, out, stride, dilation):
-    """The key of what one place of the kernel sees: an element for each place of the result."""
+    """The key of the elements that one place of the kernel is multiplied with: one for each element of the result."""
     return (..., *[
         slice(i * d, i * d + (n - 1) * s + 1, s) for i, n, s, d in zip(place, out, stride, dilation, strict=True)
     ])

@@ -1,6 +1,6 @@
 """Connectionist temporal classification: sums over all alignments, by a loop over time.
 
-The states of an alignment are the labels with a blank before, between and behind them: 2 S + 1 of them for S labels.
+The states of an alignment are the labels with a blank before, between and after them: 2 S + 1 states for S labels.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from .. import NUMPY as engine
 
 
 def states_of(xp, labels, blank):
-    """The class of each state (N, 2 S + 1), and whether a path may come to it from the last but one."""
+    """The class of each state (N, 2 S + 1), and whether a path may enter it from two states before."""
     count, size = labels.shape
     blanks = xp.full((count, size, 1), blank, labels.dtype)
     pairs = xp.concatenate([blanks, labels[:, :, None]], axis=2).reshape(count, 2 * size)
@@ -19,31 +19,31 @@ def states_of(xp, labels, blank):
 
 
 def shift(xp, x, by):
-    """The states moved `by` places up (or down), with minus infinity where they came from."""
+    """The states moved up (or down) by `by`, filled with minus infinity."""
     pad = xp.full((x.shape[0], min(abs(by), x.shape[1])), -xp.inf, x.dtype)
     return xp.concatenate([pad, x[:, :-by]] if by > 0 else [x[:, -by:], pad], axis=1)
 
 
 def forward_step(xp, alpha, emission, skips):
-    """The log-probabilities of all ways to each state, one step later."""
+    """The log-probabilities of all paths to each state, one step later."""
     two = xp.where(skips, shift(xp, alpha, 2), -xp.inf)
     return xp.logaddexp(xp.logaddexp(alpha, shift(xp, alpha, 1)), two) + emission
 
 
 def backward_step(xp, beta, emission, skips):
-    """The same of all ways from each state, one step earlier; each with what it emits now."""
+    """The log-probabilities of all paths from each state, one step earlier, including the current emission."""
     two = shift(xp, xp.where(skips, beta, -xp.inf), -2)
     return xp.logaddexp(xp.logaddexp(beta, shift(xp, beta, -1)), two) + emission
 
 
 def first_states(xp, emission, lengths):
-    """A path begins with a blank or with the first label."""
+    """A path starts with a blank or the first label."""
     place = xp.arange(emission.shape[1])
     return xp.where((place == 0) | ((place == 1) & (lengths[:, None] > 0)), emission, -xp.inf)
 
 
 def last_states(xp, states, lengths):
-    """Which states a path may end in: the last label, or the blank behind it."""
+    """The states in which a path may end: the last label, or the blank after it."""
     place, end = xp.arange(states.shape[1]), 2 * lengths[:, None]
     return (place == end) | ((place == end - 1) & (end > 0))
 
@@ -60,7 +60,7 @@ def total(xp, alphas, ends, times, lengths):
 
 @engine.kernel
 def ctc_forward(log_probs, labels, times, lengths, blank):
-    """(loss of each sample, log-probability of all ways to each state at each time)."""
+    """(loss of each sample, log-probability of all paths to each state at each time)."""
     states, skips = states_of(np, labels, blank)
     emissions = np.take_along_axis(log_probs, np.broadcast_to(states, (len(log_probs), *states.shape)), 2)
     alphas = np.empty_like(emissions)
@@ -72,7 +72,7 @@ def ctc_forward(log_probs, labels, times, lengths, blank):
 
 @engine.kernel
 def ctc_backward(log_probs, labels, times, lengths, loss, alphas, blank):
-    """The derivative of each loss by scores whose log-softmax `log_probs` is."""
+    """The derivative of each loss by scores whose log-softmax is `log_probs`."""
     states, skips = states_of(np, labels, blank)
     emissions = np.take_along_axis(log_probs, np.broadcast_to(states, alphas.shape), 2)
     ends = last_states(np, states, lengths)

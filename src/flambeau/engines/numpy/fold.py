@@ -1,4 +1,4 @@
-"""The windows of images as columns, and back."""
+"""The windows of images as columns, and the transpose."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ def im2col(x, kernel, dilation, padding, stride):
          *[s * t for s, t in zip(steps, stride, strict=True)]),
     )
     columns = windows.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out))
-    return columns.copy() if np.may_share_memory(columns, x) else columns  # windows that do not overlap
+    return columns.copy() if np.may_share_memory(columns, x) else columns  # the windows do not overlap
 
 
 @engine.kernel

@@ -1,7 +1,7 @@
-"""Weighted sums at places that each sample has of its own.
+"""Weighted sums of elements at indices that differ for each sample.
 
-Arrays are x (samples, channels, size), g (samples, channels, places), index and weights (samples, taps, places).
-What a negative index names is outside: it reads as zero, whatever is inside, and is not written to.
+Arrays are x (samples, channels, size), g (samples, channels, places), index and weights (samples, taps, places). A
+negative index is outside: it reads as zero, even next to NaN, and is not written to.
 """
 
 import numpy as np

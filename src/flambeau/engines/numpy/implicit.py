@@ -1,8 +1,8 @@
-"""How a draw moves with the parameters of its distribution: implicit derivatives.
+"""Implicit derivatives: how a draw changes with the parameters of its distribution.
 
-A draw x is at some quantile, F(x; a) = u. If that is held fixed, dx/da = -(dF/da) / (dF/dx). Each F is its
-density times a series or a continued fraction S, so the density cancels, which leaves S, dS/da and digammas.
-Figurnov, Mohamed and Mnih (2018) describe the method.
+A draw x is at some quantile, F(x; a) = u. If that is held fixed, dx/da = -(dF/da) / (dF/dx). Each F is its density
+times a series or a continued fraction S, so the density cancels, which leaves S, dS/da and digammas. Figurnov, Mohamed
+and Mnih (2018) describe the method.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from .special import digamma_positive
 EPS = 2.0**-52
 TINY = 1e-300
 MOST_TERMS = 20000
-NORMAL_FROM = 1e5  # the shape parameter from which a gamma is taken as a normal with corrections
+NORMAL_FROM = 1e5  # from this shape parameter on, a gamma is treated as a normal with corrections
 
 
 # ---- series and continued fractions with their derivative

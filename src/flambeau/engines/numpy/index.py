@@ -1,7 +1,7 @@
 """Reading and writing elements by index.
 
-The kernels that return a changed ``x`` copy it first, or write into it when ``into`` is set. They check indices
-that NumPy would accept or wrap, but PyTorch rejects.
+Kernels that return a changed ``x`` copy it first, or write to it if ``into`` is set. They check indices that NumPy
+would accept or wrap, but PyTorch rejects.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ ROW = 512  # row length from which adding by rows is faster than adding by eleme
 
 
 def index_key(indices, dims):
-    """The NumPy key that has `indices` at the dimensions `dims` and takes all of the others."""
+    """The NumPy key with `indices` at the dimensions `dims`, and slices at all others."""
     key = [slice(None)] * (dims[-1] + 1)
     for d, i in zip(dims, indices, strict=True):
         key[d] = i
@@ -97,7 +97,7 @@ def refuse_misfit(values, x, indices, dims):
 
 
 def selected_shape(x, indices, dims):
-    """The shape of x[i, :, j], also if an index is out of bounds; a mask must be the only index."""
+    """The shape of x[i, :, j], even if an index is out of bounds; a mask must be the only index."""
     if indices[0].dtype.kind == "b":
         (mask,), (first,) = indices, dims
         return (*x.shape[:first], np.count_nonzero(mask), *x.shape[first + mask.ndim :])
@@ -107,14 +107,14 @@ def selected_shape(x, indices, dims):
 
 
 def refuse_surplus(values, ndim):
-    """Raises for surplus dimensions, which NumPy accepts for empty values."""
+    """Raises for additional dimensions, which NumPy accepts in empty values."""
     if any([n != 1 for n in values.shape[: max(values.ndim - ndim, 0)]]):
         raise ValueError
 
 
 @engine.kernel
 def unindex(g, indices, dims, shape):
-    """Zeros of `shape` to which g is added at the indices."""
+    """Zeros of `shape`, with g added at the indices."""
     out = np.zeros(shape, g.dtype)
     if indices[0].dtype.kind == "b":
         out[index_key(indices, dims)] = g
@@ -124,7 +124,7 @@ def unindex(g, indices, dims, shape):
 
 
 def add_at(out, indices, dims, values):
-    """Adds `values` to out[i, j, ...], also if an index occurs repeatedly."""
+    """Adds `values` to out[i, j, ...], also at repeated indices."""
     sizes = [out.shape[d] for d in dims]
     first = dims[0]
     index = wrap_negative(indices[0], sizes[0], first)
@@ -153,7 +153,7 @@ def without_row(index, rows, number):
 
 @engine.kernel
 def add_rows(out, index, rows):
-    """Adds rows[j] to the row index[j] of `out`; its leading dimensions, those that rows[j] lacks, count as one."""
+    """Adds rows[j] to the row index[j] of `out`, whose leading dimensions, missing in rows[j], count as one."""
     if not rows.size:
         return
     if rows.size <= FEW and out.ndim == rows.ndim:
@@ -194,7 +194,7 @@ def wrap_negative(index, size, dim):
 
 
 def out_of(index, size):
-    """Whether an index is negative or not below `size`: one comparison, as negative numbers are huge when unsigned."""
+    """Whether an index is negative or not below `size`, by one unsigned comparison."""
     if index.size <= FEW:
         values = index.reshape(-1).tolist()
         return min(values) < 0 or max(values) >= size
@@ -231,7 +231,7 @@ def index_add(x, index, source, axis, alpha, into=False):
 
 
 def leading(x, axis):
-    """x with `axis` in front of the others."""
+    """x with `axis` moved to the front."""
     if axis == 0:
         return x
     return x.transpose(axis, *range(axis), *range(axis + 1, x.ndim))
@@ -250,7 +250,7 @@ def index_copy(x, index, source, axis, into=False):
 
 @engine.kernel
 def take_flat(x, index):
-    """The elements at `index` of x read in order."""
+    """The elements at the flat `index` of x."""
     try:
         return x.reshape(-1).take(index)
     except IndexError:
@@ -286,7 +286,7 @@ def beyond_flat(index, size):
 
 
 def masked_target(x, mask, into):
-    """Where to write: x itself, or a copy that is broadcast with the mask."""
+    """The array to write to: x itself, or a copy broadcast with the mask."""
     if x.shape == mask.shape:
         return x if into else np.array(x)
     shape = np.broadcast_shapes(x.shape, mask.shape)
@@ -324,7 +324,7 @@ def masked_scatter(x, mask, source, into=False):
 
 @engine.kernel
 def masked_pack(x, mask, shape):
-    """The elements under the mask, in order, then zeros: as many as `shape` holds."""
+    """The elements under the mask, in order, padded with zeros to `shape`."""
     picked = masked_select(x, mask)
     out = np.zeros(shape, x.dtype)
     out.reshape(-1)[:picked.size] = picked
@@ -333,7 +333,7 @@ def masked_pack(x, mask, shape):
 
 @engine.kernel
 def filled_diagonal(x, value, wrap):
-    """A copy of x with `value` along the main diagonal, which goes on below the square part if `wrap`."""
+    """A copy of x with `value` on the main diagonal, which with `wrap` restarts below the square part."""
     out = np.array(x, order="C")
     end = None if wrap or x.ndim > 2 else x.shape[1] * x.shape[1]
     step = 1 + sum(np.cumprod(x.shape[:0:-1])) if x.ndim > 2 else x.shape[1] + 1

@@ -88,7 +88,8 @@ def cholesky_ex(a, upper):
 
 
 def each_matrix(function, diagnose, a):
-    """function(a) with an info of zeros; if it fails, matrix by matrix: NaN and an error code for the invalid ones."""
+    """function(a) with an info of zeros; if it fails, it is applied per matrix: NaN and an error code for invalid ones.
+    """
     info = np.zeros(a.shape[:-2], np.int32)
     try:
         return function(a), info
@@ -103,7 +104,7 @@ def each_matrix(function, diagnose, a):
 
 
 def zero_pivot(matrix):
-    """The number of the first pivot of the LU factorization that is zero, or of the last where rounding hid it.
+    """The number of the first pivot of the LU factorization that is zero, or of the last if rounding hid it.
 
     None if there is a NaN, which LAPACK may treat as a zero.
     """

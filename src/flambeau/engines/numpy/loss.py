@@ -13,7 +13,7 @@ define(engine, *DISTANCES)
 
 @engine.kernel
 def class_targets(target, ignore, classes):
-    """Which targets count, and the targets with a valid class in place of those that do not."""
+    """A mask of the targets that are not ignored, and the targets with a valid class in place of the ignored ones."""
     kept = target != ignore
     safe = np.where(kept, target, 0)
     if target.size and not 0 <= safe.min() <= safe.max() < classes:
@@ -24,7 +24,7 @@ def class_targets(target, ignore, classes):
 
 @engine.kernel
 def probabilities(x, name):
-    """x, the argument of a name, whose elements must be probabilities."""
+    """x, the argument called `name`; raises unless its elements are probabilities."""
     if not ((x >= 0) & (x <= 1)).all():
         raise RuntimeError(NO_PROBABILITY.format(name=name))
     return x

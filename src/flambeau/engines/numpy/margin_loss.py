@@ -1,4 +1,4 @@
-"""The loss of several right classes with a margin."""
+"""The multi-label margin loss."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from .. import NUMPY as engine
 
 @engine.kernel
 def multilabel_margin(x, target):
-    """(loss of each row, its derivative by x): one right class of all rows at a time."""
+    """(loss of each row, its derivative by x), computed for one label of all rows at a time."""
     rows, classes = np.arange(x.shape[0]), x.shape[1]
     valid = np.logical_and.accumulate(target >= 0, axis=1)
     safe = np.where(valid, target, 0)

@@ -1,4 +1,4 @@
-"""How elements lie in memory: allocation, memory formats, and the strides that copies and ``*_like`` get."""
+"""The layout of elements in memory: allocation, memory formats, and the strides of copies and ``*_like``."""
 
 import math
 
@@ -41,14 +41,14 @@ def allocate(make, shape, dtype, *value):
 
 @engine.kernel
 def full(shape, value, dtype):
-    """An array of one value; for a small one NumPy's takes three times as long."""
+    """An array of one value; three times as fast as NumPy's for small ones."""
     out = np.empty(shape, dtype)
     out[...] = value
     return out
 
 
 def check_shape(shape, dtype):
-    """Raises for a shape that no NumPy array has, but a tensor of PyTorch may have."""
+    """Raises for a shape that a tensor of PyTorch may have, but no NumPy array."""
     if len(shape) > MAX_DIMS:
         raise RuntimeError(TOO_MANY_DIMS.format(ndim=len(shape)))
     if 0 in shape and math.prod(n for n in shape if n) * dtype.itemsize > np.iinfo(np.intp).max:
@@ -91,7 +91,7 @@ def strides_of(array):
 
 @engine.kernel
 def is_expanded(array):
-    """Whether a dimension repeats the same elements."""
+    """Whether a dimension has stride 0 and so repeats elements."""
     return 0 in array.strides and array.size > 0 and any([s == 0 and n > 1 for s, n in zip(array.strides, array.shape)])
 
 
@@ -153,14 +153,14 @@ def bytes_of(a):
     """All memory that an array spans, in any element order, as a flat array of bytes."""
     if not a.flags.c_contiguous:
         low, high = np.lib.array_utils.byte_bounds(a)
-        first = a[tuple([slice(None, None, -1 if step < 0 else 1) for step in a.strides])]  # begins where memory does
+        first = a[tuple([slice(None, None, -1 if step < 0 else 1) for step in a.strides])]  # no offset
         a = np.lib.stride_tricks.as_strided(first, ((high - low) // a.itemsize,), (a.itemsize,))
     return a.reshape(-1).view(np.uint8)
 
 
 @engine.kernel
 def array_in(raw, dtype, offset, shape, stride):
-    """The array of a NumPy dtype with the given place in an array of bytes; offset and stride in elements."""
+    """The array of a NumPy dtype at a place in an array of bytes; offset and strides are in elements."""
     item = dtype.itemsize
     check_shape(shape, dtype)
     if 0 not in shape:
@@ -185,7 +185,7 @@ def element_strides(a):
 
 @engine.kernel
 def in_format_of(y, *operands):
-    """y, contiguous in the memory format that the operands suggest: channels-last, if one of them does."""
+    """y, contiguous in the memory format of the operands: channels-last if one of them is."""
     order = None
     for x in operands:
         if order is None and x is not None and x.ndim > 3 and x.strides[1] <= x.strides[-1]:

@@ -7,13 +7,13 @@ import numpy as np
 from .. import NUMPY as engine
 from .pointwise import keep
 
-# Without the search for arrays of other libraries among the pieces, which takes a third of the time for small ones.
+# Skips the search for arrays of other libraries among the pieces, a third of the time for small ones.
 concatenated = getattr(np.concatenate, "_implementation", np.concatenate)
 
 
 @engine.kernel
 def concatenate(xs, axis=0):
-    """Joined in row-major memory, or channels-last where the pieces lie so; NumPy would keep any order they share."""
+    """Concatenates to row-major memory, or to channels-last if the pieces are; NumPy would keep any common order."""
     out = concatenated(xs, axis)
     if out.flags.c_contiguous or (out.ndim in (4, 5) and np.moveaxis(out, 1, -1).flags.c_contiguous):
         return out
@@ -70,7 +70,7 @@ small_triangle = functools.lru_cache(maxsize=16)(np.tri)
 
 @engine.kernel
 def place(pieces, shape):
-    """Zeros of `shape` with each (array, key) of `pieces` in its place."""
+    """Zeros of `shape` with each array of `pieces`, (array, key) pairs, at its key."""
     out = np.zeros(shape, pieces[0][0].dtype)
     for x, key in pieces:
         out[key] = x
@@ -87,9 +87,9 @@ def pad_constant(x, pads, value):
 
 @engine.kernel
 def pad_edges(x, pads, mode):
-    """x with margins filled from it: mirrored ("reflect"), with its edge ("edge"), or as if in a circle ("wrap").
+    """x with margins filled from it: mirrored ("reflect"), repeating the edge ("edge"), or circular ("wrap").
 
-    What is cropped elsewhere is in the mirror, but not in the circle.
+    Parts cropped at the other end are used by "reflect", but not by "wrap".
     """
     if mode == "wrap":
         x = x[crops(pads, x.shape)]
@@ -103,7 +103,7 @@ def pad_edges(x, pads, mode):
 
 @engine.kernel
 def fold_edges(g, pads, mode):
-    """The transpose of pad_edges: adds the margins to where they were taken from."""
+    """The transpose of pad_edges: adds the margins to the elements they were taken from."""
     g = np.array(g) if mode == "wrap" else uncropped(g, pads)
     inner = [n - max(a, 0) - max(b, 0) for (a, b), n in zip(pads, g.shape)]
     for axis, (margin, source) in reversed(list(margins(pads, inner, mode))):
@@ -117,24 +117,24 @@ def fold_edges(g, pads, mode):
 
 
 def uncropped(g, pads):
-    """A copy with zeros where negative amounts cropped."""
+    """A copy with zeros in place of the parts that negative amounts cropped."""
     out = np.zeros([n - min(a, 0) - min(b, 0) for (a, b), n in zip(pads, g.shape)], g.dtype)
     out[crops(pads, out.shape)] = g
     return out
 
 
 def crops(pads, shape):
-    """What negative amounts leave over."""
+    """The key of the part that negative amounts keep."""
     return tuple([slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pads, shape)])
 
 
 def center(pads, shape):
-    """What is between the margins."""
+    """The part between the margins."""
     return tuple([slice(max(a, 0), max(a, 0) + n) for (a, _), n in zip(pads, shape)])
 
 
 def margins(pads, inner, mode):
-    """(axis, (margin, source)) slices of the padded array, in the order in which they can be filled."""
+    """(axis, (margin, source)) slices of the padded array, in an order in which they can be filled."""
     for axis, ((a, b), n) in enumerate(zip(pads, inner)):
         a, b = max(a, 0), max(b, 0)
         end = a + n

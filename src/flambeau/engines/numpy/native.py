@@ -12,19 +12,19 @@ from ..._fp_errors import run_in_fp_context
 from .. import NUMPY as engine
 from .threads import threads
 
-NAMES: list[str] = []  # the kernels that are native
+NAMES: list[str] = []  # names of the native kernels
 
 if os.environ.get("FLAMBEAU_NATIVE") != "0":
     try:
         from ... import _kernels
     except ImportError:
-        pass  # it was not built, or not for this version of NumPy
+        pass  # not built, or built for another version of NumPy
     else:
         threads.connect(_kernels)
-        run_in_fp_context(_kernels.exchange_handler, None)  # where ops compute, and nothing else of the program does
+        run_in_fp_context(_kernels.exchange_handler, None)  # NumPy's memory handler for kernels only
         engine.kernel(_kernels.exchange_handler)
         for name in _kernels.NAMES:
             twin = getattr(engine, name, None)
-            if twin is not None:  # an extension built from other sources may have a kernel more
+            if twin is not None:  # an extension built from other sources may have additional kernels
                 setattr(engine, name, _kernels.kernel(name, twin))
                 NAMES.append(name)

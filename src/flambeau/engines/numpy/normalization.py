@@ -1,4 +1,4 @@
-"""Normalisation by mean and variance."""
+"""Normalization by mean and variance."""
 
 import math
 
@@ -11,7 +11,7 @@ define(engine, *NORMALIZATION)
 
 
 def mean_over(x, axes):
-    """The mean over axes, kept as ones; the last ones first, which are next to each other in memory."""
+    """The mean over axes, with keepdims; the last axes first, which are adjacent in memory."""
     total, left = x, list(axes)
     while left:
         run = [left.pop()]
@@ -28,7 +28,7 @@ def normalize(x, weight, bias, axes, eps):
     y = x - mean
     var = mean_over(y * y, axes)
     hardly_differ = var < 1e-4 * mean * mean
-    if hardly_differ.any():  # so that the last digit of their mean counts
+    if hardly_differ.any():  # the last digit of their mean matters
         mean = np.where(hardly_differ, mean + mean_over(y, axes), mean)
         y = x - mean
         var = mean_over(y * y, axes)
@@ -56,14 +56,14 @@ def scale_shift(x, scale, shift):
 
 @engine.kernel
 def normalize_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
-    """The gradients of x, weight and bias under `normalize`, from those of its three results."""
+    """The gradients of x, weight and bias under ``normalize``, from those of its three results."""
     return pull_results(g, x, weight, axes, mean, 1 / np.sqrt(var + x.dtype.type(eps)), g_mean, g_var)
 
 
 def pull_results(g, x, weight, axes, mean, inv, g_mean, g_var):
-    """The gradients, of arrays of any engine; `inv` is what the distances from the mean were multiplied by.
+    """The gradients, for arrays of any engine; `inv` is the factor of the deviations.
 
-    What the weight does not see is summed first: the sums serve all three.
+    Sums over the axes that the weight lacks come first: all three gradients need them.
     """
     away = x - mean
     wide = mean.shape if weight is None else (*[1] * (x.ndim - weight.ndim), *weight.shape)
@@ -84,6 +84,6 @@ def pull_results(g, x, weight, axes, mean, inv, g_mean, g_var):
 
 @engine.kernel
 def move_average(into, value, decay, weight):
-    """Stores ``into * decay + value * weight`` in the memory of `into`; the value has as many elements."""
+    """Stores ``into * decay + value * weight`` in the memory of `into`, which has as many elements as the value."""
     into[...] = into * decay + value.reshape(into.shape) * weight
     return into

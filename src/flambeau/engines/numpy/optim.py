@@ -1,7 +1,7 @@
-"""Steps of optimizers: one call for a list of parameters, which are changed in place, as is their state.
+"""Optimizer steps: one call updates a list of parameters and their state in place.
 
-``adam_step(written, grads, numbers, flags)`` and its like: ``written`` has a list of parameters, and a list for each
-kind of state; ``numbers`` has the numbers of the formula for each parameter. See ``engines/_updates.py``.
+``adam_step(written, grads, numbers, flags)`` and its relatives: ``written`` contains the list of parameters, and a list
+for each kind of state; ``numbers`` has the numbers of the formula for each parameter. See ``engines/_updates.py``.
 """
 
 import functools
@@ -17,7 +17,7 @@ CHUNK = 8192  # elements that a formula processes at a time, so that intermediat
 
 @engine.kernel
 def number(array):
-    """The one element of an array as a number to compute with."""
+    """The only element of an array as a NumPy number."""
     return float(array.item())
 
 
@@ -39,7 +39,7 @@ def update(formula, own, g, numbers, flags):
 
 
 def pieces_of(arrays):
-    """Views of arrays of one shape, which together are the arrays: small ones if those are large."""
+    """Corresponding parts of arrays of one shape, small enough for the cache."""
     if arrays[0].size <= CHUNK:
         yield arrays
     elif all([a.flags.c_contiguous for a in arrays]):

@@ -1,4 +1,4 @@
-"""Pointwise kernels where NumPy has none, is slow, or means something else than PyTorch."""
+"""Pointwise kernels that NumPy lacks, or that are slow or have other semantics in NumPy."""
 
 import numpy as np
 from numpy._core import umath
@@ -11,12 +11,12 @@ _FLOAT32 = np.dtype(np.float32)
 _SAME_SIZE_INT = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
-_FEW = 256  # elements up to which a mask is best looked at one by one: the CPU guesses its bits wrong half of the time
+_FEW = 256  # elements up to which a mask is tested one by one: more would be mispredicted half of the time
 
 
 @engine.kernel
 def keep(x, mask):
-    """x where the mask holds, zero elsewhere; of many elements by arithmetic on the bits, as integers."""
+    """x where the mask holds, zero elsewhere; for many elements by bitwise arithmetic."""
     if x.size <= _FEW and type(mask) is np.ndarray and mask.shape == x.shape:
         out = np.zeros(x.shape, x.dtype) if x.flags.c_contiguous else np.zeros_like(x)
         np.putmask(out, mask, x)
@@ -62,7 +62,7 @@ def replace_nonfinite(x, nan, posinf, neginf):
 
 @engine.kernel
 def logaddexp(x, y):
-    """np.logaddexp, of many finite numbers by loops that compute several at once."""
+    """np.logaddexp; for many finite numbers by vectorized loops."""
     if x.size <= _FEW or y.size <= _FEW or x.dtype.kind != "f":
         return np.logaddexp(x, y)
     out = x - y
@@ -74,7 +74,7 @@ def logaddexp(x, y):
 
 @engine.kernel
 def lerp(start, end, weight):
-    """In memory of the result's own."""
+    """The linear interpolation, in one temporary."""
     out = np.asarray(end - start)
     near = abs(weight) < 0.5
     out *= weight if near else 1 - weight
@@ -83,7 +83,7 @@ def lerp(start, end, weight):
 
 @engine.kernel
 def to_complex(re, im):
-    out = np.empty_like(np.add(re, im), np.result_type(re.dtype, np.complex64))  # the sum has the operands' order
+    out = np.empty_like(np.add(re, im), np.result_type(re.dtype, np.complex64))  # in the operands' order
     out.real = re
     out.imag = im
     return out
@@ -116,7 +116,7 @@ def round(x):
     return np.rint(x) if x.dtype.kind == "f" else np.positive(x)
 
 
-# The ufunc behind np.clip is three times as fast as np.maximum with a number. As arrays: numbers are converted anew.
+# The ufunc behind np.clip is three times as fast as np.maximum with a number; bounds are arrays to avoid conversion.
 clip = engine.kernel(getattr(umath, "clip", np.clip))
 _ABOVE_ZERO = {np.dtype(t).num: (np.array(0, t), np.array(np.inf, t)) for t in (np.float32, np.float64)}
 
@@ -143,7 +143,7 @@ def combine_narrow(x, y, how):
 
 @engine.kernel
 def log1p(x):
-    """np.log1p, exact for complex numbers near zero too."""
+    """np.log1p, accurate for complex numbers near zero too."""
     if getattr(x, "dtype", _FLOAT32).kind != "c":
         return np.log1p(x)
     a, b = x.real, x.imag
@@ -200,7 +200,7 @@ def div_trunc(x, y):
 
 @engine.kernel
 def gcd(x, y):
-    """np.gcd; of the lowest integer, whose size is no integer, what Euclid's algorithm on remainders in C gives."""
+    """np.gcd; for the lowest integer, whose magnitude overflows, the result of Euclid's algorithm in C."""
     if x.dtype.kind != "i" or not (np.any(x == np.iinfo(x.dtype).min) or np.any(y == np.iinfo(x.dtype).min)):
         return np.gcd(x, y)
     a, b = np.broadcast_arrays(np.abs(x), np.abs(y))
@@ -212,7 +212,7 @@ def gcd(x, y):
 
 @engine.kernel
 def lcm(x, y):
-    """The least common multiple, as C's arithmetic has it: the product wraps around, in no fewer than 32 bits."""
+    """The least common multiple in C arithmetic: the product wraps around, in at least 32 bits."""
     divisor = gcd(x, y)
     wide = np.int32 if x.dtype.itemsize < 4 else x.dtype
     quotient = np.floor_divide(x, np.where(divisor == 0, 1, divisor), dtype=wide)
@@ -221,7 +221,7 @@ def lcm(x, y):
 
 @engine.kernel
 def power(x, y):
-    """np.power; a negative power of an integer is 0 unless its base is 1 or -1, and one of a complex infinity is 0."""
+    """np.power; negative powers of integers are 0 unless the base is 1 or -1, and those of complex infinities are 0."""
     kind = y.dtype.kind if hasattr(y, "dtype") else ""
     if kind != "i" or not np.any(y < 0):
         powers = np.power(x, y)
@@ -233,7 +233,7 @@ def power(x, y):
 
 
 def _finite_powers(x, y, powers):
-    """Complex powers; where NumPy, which multiplies for whole exponents, has nan, by logarithms."""
+    """Complex powers; by logarithms where NumPy, which multiplies for whole exponents, returns nan."""
     lost = np.isnan(powers)
     if not lost.any():
         return powers

@@ -1,4 +1,4 @@
-"""Pooling: windows are walked place by place of the kernel, each place one strided slice for all windows at once."""
+"""Pooling, as a loop over the places of the kernel, each of which is a strided slice for all windows."""
 
 import itertools
 import math
@@ -9,12 +9,12 @@ from .. import NUMPY as engine
 
 
 def reach(out, kernel, stride, dilation):
-    """How far into the padded input the windows reach."""
+    """The extent of the windows in the padded input."""
     return [(n - 1) * s + d * (k - 1) + 1 for n, k, s, d in zip(out, kernel, stride, dilation, strict=True)]
 
 
 def place_in_margin(x, padding, sizes, fill):
-    """x in an array whose spatial sizes are at least `sizes`, after a margin of `fill`."""
+    """x in an array of spatial sizes of at least `sizes`, after a margin of `fill`."""
     spatial = x.shape[2:]
     if not any(padding) and all([m <= n for m, n in zip(sizes, spatial, strict=True)]):
         return x
@@ -25,14 +25,14 @@ def place_in_margin(x, padding, sizes, fill):
 
 
 def window_key(place, out, stride, dilation):
-    """The key of what one place of the kernel sees."""
+    """The key of the elements at one place of all windows."""
     return (..., *[
         slice(i * d, i * d + (n - 1) * s + 1, s) for i, n, s, d in zip(place, out, stride, dilation, strict=True)
     ])
 
 
 def flat_place(coordinates, spatial):
-    """The flat index of coordinates, given as one array a dimension that broadcast together."""
+    """The flat index for coordinates, given as arrays that broadcast together."""
     total = 0
     for c, n in zip(coordinates, spatial, strict=True):
         total = total * n + c
@@ -40,7 +40,7 @@ def flat_place(coordinates, spatial):
 
 
 def origins(out, stride, padding, dilation, spatial):
-    """For each window the flat place where it begins, maybe in the margin, and of its first element outside of that."""
+    """For each window the flat index where it starts, possibly in the margin, and of its first element inside."""
     starts, firsts = [], []
     for i, (n, s, p, d) in enumerate(zip(out, stride, padding, dilation, strict=True)):
         start = (np.arange(n) * s - p).reshape((-1,) + (1,) * (len(out) - 1 - i))
@@ -105,7 +105,7 @@ def window_spread(g, kernel, stride, padding, spatial):
         for i in range(kernel[d]):
             wide[(*lead, slice(i, i + (out[d] - 1) * stride[d] + 1, stride[d]))] += g
         g = wide[(*lead, slice(padding[d], padding[d] + spatial[d]))]
-    return np.ascontiguousarray(g)  # a gradient that people see
+    return np.ascontiguousarray(g)  # the result may be a visible gradient
 
 
 @engine.kernel
@@ -146,7 +146,7 @@ def ranges_max(x, ranges):
         sizes = window.shape[2:]
         flat = window.reshape(*lead, math.prod(sizes))
         place = flat.argmax(-1)
-        if x.dtype.kind == "f" and (nan := np.isnan(flat)).any():  # of several the last
+        if x.dtype.kind == "f" and (nan := np.isnan(flat)).any():  # the last one of several
             place = np.where(nan.any(-1), flat.shape[-1] - 1 - nan[..., ::-1].argmax(-1), place)
         best[(..., *cell)] = np.take_along_axis(flat, place[..., None], -1)[..., 0]
         coordinates = [c + start for c, (start, _) in zip(np.unravel_index(place, sizes), box, strict=True)]

@@ -1,9 +1,9 @@
-"""Random draws: PyTorch's numbers from PyTorch's words.
+"""Random numbers, equal to PyTorch's for the same seed.
 
-Every ``fill_*`` kernel writes into an array it is given and takes from the generator exactly the words
-PyTorch would take, so whatever is drawn next agrees too. Elements are visited in the order they have in
-memory, not in the order of their indices. PyTorch's CPU code is compiled with fused multiply-adds: where it
-scales and shifts a draw there is one rounding, not two, and so there is here.
+Every ``fill_*`` kernel writes to a given array and consumes exactly the words of the generator that PyTorch would
+consume, so that later draws agree too. Elements are visited in memory order, not in the order of their indices.
+PyTorch's CPU code is compiled with fused multiply-adds: where it scales and shifts a draw, it rounds once, not twice,
+and so does this code.
 """
 
 import math
@@ -71,7 +71,7 @@ def fill_uniform(generator, out, low=0.0, high=1.0):
     uniforms, number = (doubles, np.float64) if out.dtype == np.float64 else (floats, np.float32)
     _check_uniform_bounds(out.dtype, low, high)
     span = float(number(high) - number(low))
-    # Rounding can carry a draw to the open end of the interval; PyTorch then takes the closed one.
+    # Rounding can move a draw to the open end of the interval; PyTorch then returns the closed end.
     may_reach_end = out.dtype in HALF or low not in (0, -high)
 
     def piece(flat):
@@ -158,7 +158,7 @@ def _fill_normal_in_blocks(generator, flat, mean, std):
     for start in range(0, whole.size, PIECE):
         blocks(whole[start : start + PIECE])
     if rest:
-        # The last sixteen elements are drawn again, as a block. Only the half types spare the rest its words.
+        # The last sixteen elements are drawn again, as a block. Only for half types the other words are not consumed.
         generator._skip32(rest * (flat.itemsize // 4))
         blocks(flat[-16:])
 
@@ -178,11 +178,11 @@ def _around(normals, mean, std):
 
 
 def _normals(generator, n):
-    """``n`` float64 normals, in pairs; one may have waited in the generator, and one may be left there."""
+    """``n`` float64 normals, drawn in pairs; the generator may keep one for the next call."""
     waiting = generator._next_normal is not None
     uniforms = doubles(generator, n - waiting + (n - waiting) % 2)
     normals = np.empty(n)
-    # Few come one by one, and of many the last pair: exact, like all that may wait for a draw of doubles.
+    # A few, and the last pair of many, are exact, since one of them may be kept for a draw of doubles.
     paired = 0 if n <= 256 else uniforms.size - 2
     one = normal_source(generator, iter(uniforms[paired:].tolist()).__next__)
     if waiting:
@@ -197,7 +197,7 @@ def _normals(generator, n):
 
 @draw
 def fill_normal_each(generator, out, mean, std):
-    """Normal numbers around each ``mean`` with each deviation ``std``: arrays, of which one may be a number."""
+    """Normal numbers with the given ``mean`` and ``std``: arrays, one of which may be a number."""
     if isinstance(std, np.ndarray):
         check(not (std < 0).any(), "normal expects all elements of std >= 0.0")
         _apply(np.multiply, fill_normal(generator, out), std)
@@ -230,7 +230,7 @@ def fill_bernoulli(generator, out, p=0.5):
 def fill_dropout_scale(generator, out, p):
     """Dropout factors: zeros with probability ``p``, otherwise 1 / (1 - p)."""
     fill_bernoulli(generator, out, 1 - p)
-    exact = np.result_type(out, np.float32)  # in which half precision is divided
+    exact = np.result_type(out, np.float32)  # the precision of the division for half types
     return np.divide(out, 1 - p, out=out, dtype=exact, casting="unsafe")
 
 
@@ -263,7 +263,7 @@ def fill_exponential(generator, out, rate=1.0):
 
 @draw
 def fill_geometric(generator, out, p):
-    """The number of trials up to the first success, each succeeding with probability ``p``."""
+    """The number of trials up to and including the first success, which has probability ``p``."""
     check(0 < p < 1, "geometric_ expects p to be in (0, 1), but got p={}", float(p))
     require(out, (*CLASSIC_INTS, *FLOATS), "geometric_cpu")
     return fill_from_doubles(generator, out, lambda u: np.ceil(np.log(u) / math.log1p(-p)))
@@ -284,7 +284,7 @@ def fill_cauchy(generator, out, median=0.0, sigma=1.0):
 
 @draw
 def fill_log_normal(generator, out, mean=1.0, std=2.0):
-    """Exponentials of normals that have the given mean and deviation."""
+    """Exponentials of normals with the given mean and deviation."""
     check(std > 0, "log_normal_ expects std > 0.0, but found std={}", float(std))
     require(out, FLOATS, "log_normal_cpu")
     exp = functions_for(out).exp
@@ -313,7 +313,7 @@ def multinomial(generator, weights, n, replacement=False):
 
 
 def _choose_without_replacement(generator, weights, n):
-    """A race: each category arrives after an exponential time, the heavier the sooner; the first n win."""
+    """Each category arrives after an exponential time, divided by its weight; the first n are chosen."""
     valid = np.isfinite(weights) & (weights >= 0)
     check(valid.all(), "probability tensor contains either `inf`, `nan` or element < 0")
     check((weights.sum(-1) > 0).all(), "invalid multinomial distribution (sum of probabilities <= 0)")
@@ -326,7 +326,7 @@ def _choose_without_replacement(generator, weights, n):
 
 
 def _choose_with_replacement(generator, weights, n):
-    """Where n uniform numbers fall among the cumulated weights."""
+    """The positions of n uniform numbers among the cumulative weights."""
     number = np.float64 if weights.dtype == np.float64 else np.float32
     rows = np.atleast_2d(weights).astype(number)
     check(not (rows < 0).any(), _INVALID.format("encountering probability entry < 0"))

@@ -32,8 +32,8 @@ _INT64 = np.dtype(np.int64)
 def fill_random(generator, out, low=None, high=None):
     """Integers, for any element type.
 
-    Without bounds they run from 0 over all values of the type (over those a float counts without gaps);
-    with ``low`` alone from there to the largest; with both over [low, high).
+    Without bounds: from 0 over all values of the type (for floats, those without gaps); with ``low`` alone, from there
+    to the largest; with both, in [low, high).
     """
     dtype = out.dtype
     if dtype is _INT64 and high is not None and -(2**63) <= low < high <= 2**63:
@@ -55,7 +55,7 @@ def fill_random(generator, out, low=None, high=None):
 
 
 def _fill_all_words(generator, out):
-    """Words of 64 bits as they come, read as signed numbers."""
+    """64-bit words, as signed numbers."""
     served = (np.dtype(np.int64), BFLOAT16, np.dtype(np.float32), np.dtype(np.float64))
     check(
         out.dtype in served or out.dtype not in CLASSIC_INTS,
@@ -66,7 +66,7 @@ def _fill_all_words(generator, out):
 
 
 def _largest(dtype):
-    """The largest integer a type counts to without gaps."""
+    """The largest integer up to which a type has all integers."""
     if dtype in DIGITS:
         return 2 ** DIGITS[dtype]
     return 1 if dtype == np.bool_ else int(np.iinfo(dtype).max)
@@ -87,7 +87,7 @@ def _representable_range(dtype, low, high):
         )
         check(low < high, message, low, high)
     else:
-        # PyTorch looks at bounds as signed numbers, also those of uint64.
+        # PyTorch treats bounds as signed numbers, also those of uint64.
         smallest, largest = _smallest(dtype), min(_largest(dtype), 2**63 - 1)
     check(smallest <= low <= largest, f"from is out of bounds for {name}")
     check(smallest <= high - 1 <= largest, f"to - 1 is out of bounds for {name}")
@@ -95,7 +95,7 @@ def _representable_range(dtype, low, high):
 
 
 def _round(dtype, integer):
-    """The integer as the floating type has it, and the type's step there."""
+    """The integer rounded to the floating type, and the type's spacing there."""
     wide = np.float64(integer) if dtype == np.float64 else np.float32(integer)
     value = float(np.asarray(wide).astype(dtype))
     step = 1 << max(abs(integer).bit_length() - DIGITS[dtype], 0)
@@ -103,13 +103,13 @@ def _round(dtype, integer):
 
 
 def _inner_low(dtype, low):
-    """Raises ``low`` where rounding could carry a draw below it."""
+    """Raises ``low`` if rounding could move a draw below it."""
     value, step = _round(dtype, low + 1)
     return value + step if value < low else low
 
 
 def _inner_high(dtype, high):
-    """Lowers ``high`` where rounding could carry a draw up to it."""
+    """Lowers ``high`` if rounding could move a draw up to it."""
     value, step = _round(dtype, high - 1)
     return value - step if value >= high else high
 
@@ -137,7 +137,7 @@ def _modulo(words, count):
     if count & (count - 1) == 0:
         words &= np.uint64(count - 1)
         return words
-    # NumPy divides by a constant with vector code; its remainder has none.
+    # NumPy vectorizes division by a constant, but not the remainder.
     count = np.uint64(count)
     quotient = words // count
     quotient *= count
@@ -160,7 +160,7 @@ def permutation(generator, n, dtype=np.int64):
 
 @engine.kernel
 def fill_permutation(generator, out):
-    """The order, for so few places that a word of 32 bits chooses evenly among them."""
+    """A random order of few enough elements for 32-bit words."""
     store(out, _shuffle(generator._words32(max(out.size - 1, 0)), out.size))
 
 
@@ -176,7 +176,7 @@ def _check_counts_to(dtype, n):
 
 
 def _shuffle(words, n):
-    """Fisher and Yates: for each i, swap it with a place among i, …, n - 1."""
+    """Fisher-Yates: swaps each i with a position among i, ..., n - 1."""
     places = np.arange(n - 1)
     words %= np.arange(n, 1, -1, dtype=np.uint64)
     partner = words.view(np.int64)
@@ -194,10 +194,10 @@ def _swap_one_by_one(partner, n):
 def _swap_in_turn(partner, n):
     """All swaps at once.
 
-    What lies at place p when its turn comes was put there by the last earlier swap with partner p, and
-    that is what lay at the swapping place when *its* turn came; so ``content`` is found by following a
-    chain of places back to one that nobody had swapped with. What a swap takes away is, likewise, what the
-    swap before it with the same partner has left there.
+    The element at position p before its swap was put there by the last earlier swap with partner p, and is the one that
+    was at the swapping position before *that* swap; so ``content`` is found by following a chain of positions back to
+    one that no earlier swap involved. Likewise, the element that a swap takes away was left there by the previous swap
+    with the same partner.
     """
     turn = np.arange(n)
     moved = np.flatnonzero(partner != turn[:-1])
@@ -214,7 +214,7 @@ def _swap_in_turn(partner, n):
             break
         content = further
 
-    taken = content.copy()  # a place that swaps with itself, and the last place, keep what they have
+    taken = content.copy()  # a position that is swapped with itself, and the last one, keep their elements
     taken[who] = place
     follows = ~last_of_place[:-1]
     taken[who[1:][follows]] = content[who[:-1][follows]]
@@ -222,7 +222,7 @@ def _swap_in_turn(partner, n):
 
 
 def _stable_order(keys):
-    """A stable argsort of integers below 2**32: NumPy has a radix sort, but only for 16 bits."""
+    """A stable argsort of integers below 2**32, as two passes of NumPy's 16-bit radix sort."""
     order = np.argsort(keys.astype(np.uint16), kind="stable")
     if keys.size and keys.max() >= 2**16:
         high = (keys[order] >> 16).astype(np.uint16)
@@ -231,7 +231,7 @@ def _stable_order(keys):
 
 
 def _shuffle_inside_out(generator, out):
-    """For more places than 32 bits serve evenly: a newcomer takes a place, its holder goes to the end."""
+    """For more elements than 32 bits serve: each new element takes a position, whose previous one moves to the end."""
     numbers = memoryview(out)
     for start in range(0, out.size, PIECE):
         places = np.arange(start, min(start + PIECE, out.size))

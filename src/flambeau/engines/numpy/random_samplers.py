@@ -1,7 +1,7 @@
-"""Distributions that are sampled by trial and rejection, one element after the other.
+"""Distributions sampled by rejection, one element after the other.
 
-How many uniforms an element takes is known only once it is accepted, so the stream cannot be cut into pieces
-beforehand. These samplers therefore run in plain Python; the algorithms are the published ones PyTorch uses.
+The number of uniforms per element is only known once it is accepted, so the stream cannot be split in advance. These
+samplers therefore run in plain Python; the algorithms are the published ones that PyTorch uses.
 """
 
 import functools
@@ -82,7 +82,7 @@ def standard_gamma(generator, alpha):
 
 
 def _gamma_parameters(shapes, number):
-    """Per element its shape, the exponent that serves shapes below one (else 0), and the method's d and c."""
+    """For each element the shape, the exponent for shapes below one (else 0), and the method's d and c."""
     small = shapes < 1
     exponent = np.where(small, number(1) / shapes, number(0))
     # PyTorch subtracts a single-precision third, also from doubles.
@@ -110,7 +110,7 @@ def _gamma(uniform, normal, shape, exponent, d, c):
 
 @draw
 def dirichlet(generator, alpha):
-    """Points of the simplex: gammas divided by their sum over the last dimension, kept off the borders."""
+    """Points on the simplex: gammas divided by their sum over the last dimension, kept off its boundary."""
     require(alpha, _SINGLE_OR_DOUBLE, "dirichlet")
     gammas = standard_gamma(generator, alpha.astype(np.float64))
     shares = (gammas / gammas.sum(-1, keepdims=True)).astype(alpha.dtype)
@@ -124,7 +124,7 @@ def binomial(generator, count, prob):
     check(count.dtype == prob.dtype, "Found dtype {} but expected {}", prob.dtype.name, count.dtype.name)
     require(count, _SINGLE_OR_DOUBLE, "binomial_cpu")
     count, prob = np.broadcast_arrays(count, prob)
-    # Count whichever is rarer, successes or failures.
+    # Count successes or failures, whichever are rarer.
     rarer = np.minimum(prob, 1 - prob)
     # Only the mean is rounded to the arrays' type; the rest is double.
     parameters = (x.ravel().tolist() for x in (count, rarer, count * rarer))
@@ -142,7 +142,7 @@ def _binomial(uniform, n, p, mean):
         return 0
     if mean >= 10:
         return _binomial_by_rejection(uniform, n, p, mean)
-    # The gaps between hits are geometric: add them up until they exceed n.
+    # The gaps between successes are geometric: they are added up until the sum exceeds n.
     hits, trials, log_miss = 0, 0, math.log1p(-p)
     while True:
         trials += math.ceil(max(_log(uniform()), -1e300) / log_miss)
@@ -174,7 +174,7 @@ def _binomial_by_rejection(uniform, n, p, mean):
 
 
 def _log_ratio(n, odds, mode, k):
-    """The logarithm of how probable ``k`` is against the most probable count."""
+    """The logarithm of the probability of ``k``, relative to that of the most probable count."""
     return (
         (mode + 0.5) * math.log((mode + 1) / (odds * (n - mode + 1)))
         + (n + 1) * math.log((n - mode + 1) / (n - k + 1))

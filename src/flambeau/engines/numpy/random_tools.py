@@ -1,4 +1,4 @@
-"""Helpers of random kernels: words to unit numbers, filling arrays, C's rounding and checks."""
+"""Helpers of random kernels: conversion of words to numbers, filling of arrays, rounding and checks as in C."""
 
 import functools
 import itertools
@@ -46,16 +46,16 @@ CLASSIC_INTS = tuple(map(np.dtype, (np.uint8, np.int8, np.int16, np.int32, np.in
 UNSIGNED_INTS = tuple(map(np.dtype, (np.uint16, np.uint32, np.uint64)))
 BOOL = (np.dtype(np.bool_),)
 
-# Significant bits: up to 2**digits every integer has a float of its own.
+# Significant bits: all integers up to 2**digits are representable.
 DIGITS = {np.dtype(np.float16): 11, BFLOAT16: 8, np.dtype(np.float32): 24, np.dtype(np.float64): 53}
 
 LARGEST = {dtype: float(ml_dtypes.finfo(dtype).max) for dtype in FLOATS}
 
-# Draws are made in pieces that stay in the cache; a multiple of 16, see fill_normal.
+# Draws are made in pieces that fit in the cache; a multiple of 16, see fill_normal.
 PIECE = 1 << 14
 
-# Draws in float64 no larger than this have their logarithms, sines and so on from the C library, as PyTorch
-# has them; larger ones from NumPy's vector functions, several times faster and at times an ulp away.
+# Logarithms, sines and so on of float64 draws up to this size come from the C library, as in PyTorch; those of
+# larger ones from NumPy's vector functions, which are several times as fast, and sometimes an ulp off.
 EXACT_UP_TO = 1 << 10
 
 
@@ -70,7 +70,7 @@ def draw(kernel):
             token = set_errors(IGNORED)
             try:
                 return kernel(generator, *args, **kwargs)
-            except (MemoryError, ValueError) as error:  # NumPy raises the second if the size exceeds the address space
+            except (MemoryError, ValueError) as error:  # NumPy raises ValueError if the size exceeds the address space
                 raise RuntimeError(NO_MEMORY_FOR.format(name=kernel.__name__, cause=error)) from None
             finally:
                 reset_errors(token)
@@ -84,7 +84,7 @@ def require(array, dtypes, kernel):
 
 
 def check(condition, message, *numbers):
-    """Raises like PyTorch where an argument is out of its range; numbers print as in C++."""
+    """Raises PyTorch's error unless the condition holds; numbers print as in C++."""
     if not condition:
         raise RuntimeError(message.format(*(f"{x:g}" if isinstance(x, float) else x for x in numbers)))
 
@@ -121,12 +121,12 @@ def bits53(generator, n):
 
 
 def memory_order(out):
-    """The dimensions of ``out`` from the widest step in memory to the narrowest."""
+    """The dimensions of ``out`` by decreasing stride."""
     return sorted(range(out.ndim), key=lambda d: -abs(out.strides[d]))
 
 
 def fill(out, fill_piece):
-    """Lets ``fill_piece`` write consecutive flat pieces of ``out``."""
+    """Makes ``fill_piece`` fill consecutive flat pieces of ``out``."""
     ordered = out if out.flags.c_contiguous else out.transpose(memory_order(out))
     in_place = ordered.flags.c_contiguous
     flat = ordered.reshape(-1) if in_place else np.empty(out.size, out.dtype)
@@ -147,14 +147,14 @@ def fill_from_doubles(generator, out, function):
 
 
 def store(flat, values):
-    """Rounds to the array's type; C++ has no step from double to half that does not pass through float."""
+    """Rounds to the array's type; as in C++, doubles are rounded to float before half."""
     if flat.dtype in HALF:
         values = values.astype(np.float32)
     np.copyto(flat, values, casting="unsafe")
 
 
 def functions_for(out):
-    """Where ``log``, ``cos`` and so on come from: the C library if their last bit can be seen, else NumPy."""
+    """The source of ``log``, ``cos`` and so on: the C library if the last bit matters, else NumPy."""
     return _C_LIBRARY if out.dtype == np.float64 and out.size <= EXACT_UP_TO else np
 
 
@@ -171,7 +171,7 @@ _C_LIBRARY = types.SimpleNamespace(
 
 
 def scale_and_shift(x, scale, shift):
-    """``x * scale + shift`` with a single rounding, for float32 or float64 ``x`` (overwritten)."""
+    """``x * scale + shift`` with a single rounding, for float32 or float64 ``x``, which is overwritten."""
     if shift == 0:
         x *= x.dtype.type(scale)
         return x
@@ -213,9 +213,9 @@ def _fused64(x, scale, shift):
 
 
 class Units:
-    """float64 numbers in [0, 1) one by one, for samplers that cannot say beforehand how many they will need.
+    """float64 numbers in [0, 1) one by one, for samplers that cannot tell in advance how many they need.
 
-    Words are drawn in bulk; on leaving the ``with`` block those that were not used go back.
+    Words are drawn in bulk; on leaving the ``with`` block, unused ones are returned.
     """
 
     def __init__(self, generator, expected):

@@ -1,4 +1,4 @@
-"""Kernels that fold dimensions."""
+"""Reduction kernels."""
 
 import functools
 import math
@@ -13,15 +13,15 @@ _add, _times, _larger, _smaller = np.add.reduce, np.multiply.reduce, np.maximum.
 _FLOAT32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
 _FEW = 512
 _BIG = 2048  # elements from which NumPy's own way to add is slower than ours
-_CHUNK = 500  # how many elements are added in a row: the sums of chunks are added apart, for a small error
-_OF_MATRIX = {0: 0, (0,): 0, -2: 0, 1: 1, (1,): 1, -1: 1}  # which axis of a matrix is meant
+_CHUNK = 500  # elements per partial sum, for accuracy
+_OF_MATRIX = {0: 0, (0,): 0, -2: 0, 1: 1, (1,): 1, -1: 1}  # selects an axis of a matrix
 _WIDER = {"f": np.float64, "F": np.complex128}
 _ONES = {np.dtype(t).num: np.ones(_CHUNK, t) for t in (np.float32, np.float64)}
 
 
 @engine.kernel
 def sum(x, axis=None, keepdims=False, dtype=None):
-    """The sum: halves add up in float32, contiguous floats in SIMD registers, by einsum or BLAS."""
+    """The sum: half precision in float32, contiguous floats by einsum or BLAS."""
     own = x.dtype
     if dtype is None or dtype is own:
         ones, n = _ONES.get(own.num), x.size
@@ -48,7 +48,7 @@ def _widen(x):
 
 @engine.kernel
 def total(x):
-    """The sum of all elements; integers add up in int64, halves in float32."""
+    """The sum of all elements: integers in int64, half precision in float32."""
     dtype, n = x.dtype, x.size
     ones = _ONES.get(dtype.num)
     if dtype.num >= FIRST_HALF:
@@ -77,7 +77,7 @@ def _sum_along(x, axes, keepdims, ones):
     folded = [i in axes or i - ndim in axes for i in range(ndim)]
     left = [1 if f else n for n, f in zip(shape, folded)]
     stop = ndim
-    while stop:  # runs of neighbouring axes, the last one first: each is the middle of three dimensions
+    while stop:  # runs of adjacent axes, the last one first: each is the middle one of three dimensions
         start = stop
         while start and folded[start - 1]:
             start -= 1
@@ -106,7 +106,7 @@ def _sum_of_middle(x, ones):
 
 @functools.lru_cache(1024)
 def _part_of(n):
-    """The largest part into which n elements can be divided evenly, of no more than a chunk."""
+    """The largest divisor of n that is not larger than a chunk."""
     return next(part for part in range(n if n < _CHUNK else _CHUNK, 0, -1) if n % part == 0)
 
 
@@ -119,7 +119,7 @@ def mean(x, axis=None, keepdims=False, dtype=None):
 
 
 def _count_reduced(shape, axis):
-    """How many elements go into each result of a reduction."""
+    """The number of elements in each result of a reduction."""
     if axis is None:
         return math.prod(shape)
     return math.prod(shape[i] for i in (axis if isinstance(axis, tuple) else (axis,)))
@@ -133,7 +133,7 @@ def prod(x, axis=None, keepdims=False, dtype=None):
     return _times(x, axis, to, None, keepdims)
 
 
-# To look for a place in a few elements takes half the time of a reduction.
+# For a few elements, searching takes half the time of a reduction.
 
 
 @engine.kernel
@@ -187,7 +187,7 @@ def sum_of_numbers(x, axis, keepdims, dtype):
 
 @engine.kernel
 def variance(x, axis, keepdims, correction):
-    """The mean of squared distances from the mean, over n - correction."""
+    """The sum of squared deviations from the mean, over n - correction."""
     if x.size <= _FEW and x.dtype is _FLOAT32:
         return _variance_in_double(x, axis, keepdims, correction).astype(_FLOAT32)
     found = _variance(x, axis, keepdims, correction)
@@ -199,7 +199,7 @@ def variance(x, axis, keepdims, correction):
 
 @engine.kernel
 def deviation(x, axis, keepdims, correction):
-    """The root of the variance, which itself may be too large or too small for the dtype."""
+    """The root of the variance, also where that overflows or underflows."""
     if x.size <= _FEW and x.dtype is _FLOAT32:
         return np.sqrt(_variance_in_double(x, axis, keepdims, correction)).astype(_FLOAT32)
     found = _variance(x, axis, keepdims, correction)
@@ -222,7 +222,7 @@ def _variance(x, axis, keepdims, correction):
     mean = sum(x, axis, True) / n
     away = x - mean
     total = _sum_of_squares(away, axis)
-    if (total < 1e-4 * n * np.abs(mean) ** 2).any():  # they differ so little that the last digit of their mean counts
+    if (total < 1e-4 * n * np.abs(mean) ** 2).any():  # the last digit of the mean matters
         total = _sum_of_squares(away - sum(away, axis, True) / n, axis)
     found = total / total.dtype.type(n - correction if n > correction else 0)
     return found if keepdims else found.reshape(_without(x.shape, axis))
@@ -304,7 +304,7 @@ def norm2(x, axis, keepdims):
 
 @engine.kernel
 def take_along(x, index, axis):
-    """np.take_along_axis of indices that are in bounds."""
+    """np.take_along_axis with valid indices."""
     if x.ndim == 1:
         return x.take(index)
     own, shape = x.shape, index.shape
@@ -315,7 +315,7 @@ def take_along(x, index, axis):
 
 @engine.kernel
 def put_along(g, index, axis, shape):
-    """Zeros of `shape` with g at `index` along `axis`; no index comes twice."""
+    """Zeros of `shape` with g at `index` along `axis`; indices are distinct."""
     out = np.zeros(shape, g.dtype)
     np.put_along_axis(out, index, g, axis)
     return out

@@ -1,4 +1,4 @@
-"""Loops over time, and what is done in them."""
+"""Loops over time."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from .._formulas import GATES, define
 
 @engine.kernel
 def scan(body, weights, carry, xs, reverse, stack=np.stack):
-    """``carry, y = body(weights, carry, x)`` for each x along the first dimension: the last carry, and all y in order.
+    """``carry, y = body(weights, carry, x)`` for each x along the first dimension: the last carry, and all y stacked.
 
-    `xs` and y are nested tuples of arrays, with None for what is not there; `stack` puts equal parts of y together.
+    `xs` and y are nested tuples of arrays or None; `stack` stacks corresponding parts of y.
     """
     times = range(_length(xs))
     found = []

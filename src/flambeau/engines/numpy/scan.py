@@ -19,8 +19,8 @@ def cumprod(x, axis, dtype=None):
 
 
 def _accumulate(ufunc, x, axis, dtype):
-    """Running results in `dtype`; booleans count as integers, halves run in float32, and float32 in float64: nothing
-    else keeps the errors of a long run small."""
+    """Running results in `dtype`: booleans count as integers, half precision runs in float32, and float32 in float64,
+    which keeps rounding errors of long runs small."""
     wide = np.float32 if dtype in HALF else _WIDER.get(dtype)
     if wide is not None:
         return ufunc.accumulate(x.astype(wide), axis).astype(dtype)
@@ -29,7 +29,7 @@ def _accumulate(ufunc, x, axis, dtype):
 
 @engine.kernel
 def running_max(x, axis):
-    """The largest element so far, and where it was met last."""
+    """The running maximum, and the index of its last occurrence."""
     return _with_indices(np.maximum.accumulate(x, axis), x, axis)
 
 
@@ -39,7 +39,7 @@ def running_min(x, axis):
 
 
 def _with_indices(values, x, axis):
-    """(running extremes of x, where along the axis each was last met)"""
+    """(running extremes of x, the indices of their last occurrences)."""
     hit = (x == values) | (x != x)
     places = np.arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
     return values, np.maximum.accumulate(np.where(hit, places, 0), axis)

@@ -29,7 +29,7 @@ def scatter(x, index, src, axis, how=None, into=False):
     if not index.size:
         return x if into else np.array(x)
     many = getattr(src, "ndim", 0)
-    if how != "add" or not many:  # additions check for themselves
+    if how != "add" or not many:  # scatter_add checks the indices itself
         check_bounds(index, x.shape[axis], axis, RuntimeError)
     out = x if into else np.array(x)
     if many:
@@ -58,13 +58,13 @@ def scatter(x, index, src, axis, how=None, into=False):
 
 @engine.kernel
 def scatter_add(out, index, values, axis):
-    """Adds each of the values to the element of `out`, a contiguous array, that its index along the axis names."""
+    """Adds each value to the element of `out`, a contiguous array, at its index along the axis."""
     check_bounds(index, out.shape[axis], axis, RuntimeError)
     np.add.at(out.reshape(-1), flat_positions(index, out.shape, axis).reshape(-1), values.reshape(-1))
 
 
 def same_along_others(index, src_shape, shape, axis):
-    """Whether `index` is one vector along `axis`, repeated over all of the other dimensions."""
+    """Whether `index` is one vector along `axis`, expanded over all other dimensions."""
     return len(shape) > 1 and index.shape == src_shape and all(
         d == axis or (n == m and (n == 1 or step == 0))
         for d, (n, m, step) in enumerate(zip(index.shape, shape, index.strides, strict=True))
@@ -72,14 +72,14 @@ def same_along_others(index, src_shape, shape, axis):
 
 
 def flat_positions(index, shape, axis):
-    """Where in a contiguous array of `shape` the elements lie that `index` names along `axis`."""
+    """The flat positions, in a contiguous array of `shape`, of the elements at `index` along `axis`."""
     stride, places = (small_offsets if index.size <= SMALL else offsets)(index.shape, shape, axis)
     scaled = index if stride == 1 else index * np.int64(stride)
     return scaled if places is None else scaled + places
 
 
 def offsets(index_shape, shape, axis):
-    """The stride of `axis` in elements, and how far the other dimensions lead to each place (None: nowhere)."""
+    """The stride of `axis` in elements, and the offset of each element by its other dimensions (None: zero)."""
     step, places = 1, None
     for d in reversed(range(len(shape))):
         n = index_shape[d]
@@ -92,5 +92,5 @@ def offsets(index_shape, shape, axis):
     return stride, places
 
 
-SMALL = 4096  # elements up to which offsets are kept for the next time
+SMALL = 4096  # elements up to which offsets are cached
 small_offsets = functools.lru_cache(maxsize=64)(offsets)

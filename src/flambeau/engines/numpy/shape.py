@@ -1,7 +1,7 @@
-"""Views with PyTorch's strides, and the inverses that their gradients need.
+"""Views with PyTorch's strides, and the transposes that their gradients need.
 
-NumPy leaves the stride of a dimension of size one open; PyTorch's users can see it. So these kernels lay out views
-themselves, and hand them out writable.
+NumPy leaves the stride of a dimension of size one undefined, but users of PyTorch can see it. So these kernels compute
+the strides themselves, and return writable views.
 """
 
 import math
@@ -21,7 +21,7 @@ NOT_VIEWABLE = (
 
 @engine.kernel
 def restride(x, shape, strides, start=0, dtype=None):
-    """The memory of x from `start` on (in bytes, like the strides); it must not leave the span of x's elements."""
+    """The memory of x from `start` on (in bytes, like the strides), within the span of x's elements."""
     if not x.flags.c_contiguous:
         x, before = memory_of(x)
         start += before
@@ -33,7 +33,7 @@ def restride(x, shape, strides, start=0, dtype=None):
 
 
 def memory_of(x):
-    """A C-contiguous array over the memory in which x lies, and how many bytes after its beginning x begins."""
+    """A C-contiguous array over the memory of x, and the offset of x in bytes."""
     owner = x.base
     if type(owner) is not np.ndarray or owner.dtype != x.dtype:
         owner = x
@@ -46,7 +46,7 @@ def memory_of(x):
 
 
 def in_memory_order(x):
-    """x with its strides positive and descending."""
+    """x with positive, descending strides."""
     x = x[(*[slice(None, None, -1 if step < 0 else 1) for step in x.strides], ...)]
     return x.transpose(sorted(range(x.ndim), key=x.strides.__getitem__, reverse=True))
 
@@ -107,7 +107,7 @@ def windows(x, axis, size, step):
 
 @engine.kernel
 def fold_windows(g, shape, axis, size, step):
-    """Adds windows up where they came from: the transpose of `windows`."""
+    """Sums windows at their original places: the transpose of ``windows``."""
     out = np.zeros(shape, g.dtype)
     if not shape:
         return out + g.sum() if size else out
@@ -128,15 +128,15 @@ def view_as_real(x):
 def view_as_complex(x):
     pair, shape, strides = 2 * x.itemsize, x.shape[:-1], x.strides[:-1]
     odd = x.strides[-1] != x.itemsize or any([s % pair for n, s in zip(shape, strides, strict=True) if n != 1])
-    if odd and x.size:  # NumPy knows no strides of empty arrays
-        return as_complex(x)  # a gradient, say; the public function accepts no such tensor
+    if odd and x.size:  # NumPy does not define the strides of empty arrays
+        return as_complex(x)  # for gradients; the public function rejects such tensors
     dtype = np.dtype(np.complex64 if x.dtype == np.float32 else np.complex128)
     return restride(x, shape, tuple([s // pair * pair for s in strides]), dtype=dtype)
 
 
 @engine.kernel
 def as_complex(x):
-    """The complex numbers whose real and imaginary parts lie along the last dimension."""
+    """The complex numbers whose real and imaginary parts are pairs in the last dimension."""
     out = np.empty(x.shape[:-1], np.result_type(x.dtype, np.complex64))
     out.real, out.imag = x[..., 0], x[..., 1]
     return out
@@ -157,7 +157,7 @@ def reshape(x, shape):
 
 @engine.kernel
 def reshape_view(x, shape):
-    """x in another shape, in the same memory; an error where that cannot be."""
+    """A view of x in another shape; raises if there is none."""
     if (x.flags.c_contiguous and 1 not in x.shape) or x.size == 0:
         return x.reshape(shape)
     if x.size != math.prod(shape):
@@ -171,7 +171,7 @@ def reshape_view(x, shape):
 
 @engine.kernel
 def view_contiguous(x, shape):
-    """x in another shape, of which one size may be -1; None unless its memory and the sizes make that simple."""
+    """A view of contiguous x in another shape, one size of which may be -1; None for other cases."""
     if not x.flags.c_contiguous or 1 in x.shape:
         return None
     try:
@@ -194,7 +194,7 @@ def embed(g, key, shape):
 
 @engine.kernel
 def embed_view(g, view_of, shape):
-    """Zeros of `shape` with g in the place of the view that `view_of` takes."""
+    """Zeros of `shape` with g in the view that `view_of` returns."""
     out = np.zeros(shape, g.dtype)
     view_of(out)[...] = g
     return out
@@ -210,7 +210,7 @@ def put_key(x, key, value):
 
 @engine.kernel
 def put_view(base, view_of, value):
-    """A copy of `base` in which the view that `view_of` takes of it holds `value`."""
+    """A copy of `base` with `value` in the view that `view_of` returns."""
     out = np.array(base, order="C", copy=True)
     view_of(out)[...] = value
     return out
@@ -229,9 +229,10 @@ def places(shape, strides, offset):
 
 @engine.kernel
 def move_strided(x, strides, offset, to_shape, to_strides, to_offset, *, shared):
-    """Lays the elements of x in a storage by one geometry and takes them out by another.
+    """Stores the elements of x in a storage by one layout, and reads them by another.
 
-    What meets in one place is added up, and divided by how many of the geometry `shared` ("from" or "to") lie there.
+    Elements that coincide are summed, and divided by the number of those that coincide in the layout `shared` ("from"
+    or "to").
     """
     storage = np.zeros(max(extent(x.shape, strides, offset), extent(to_shape, to_strides, to_offset)), x.dtype)
     item = x.itemsize

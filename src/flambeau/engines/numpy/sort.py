@@ -6,12 +6,12 @@ from ..._dtypes import HALF
 from .. import NUMPY as engine
 from .reduce import take_along
 
-_MANY = 256  # elements from which the order of equal ones is given up for speed, where it may be
+_MANY = 256  # elements from which equal ones may be reordered for speed, if allowed
 
 
 @engine.kernel
 def sorting_order(x, axis, descending, stable):
-    """The indices that sort x; equal elements keep their order when `stable`, also in descending order."""
+    """The indices that sort x; with `stable`, equal elements keep their order, also in descending order."""
     if x.ndim == 0:
         return np.zeros((), np.int64)
     if not stable and x.shape[axis] >= _MANY and x.dtype.itemsize >= 4:
@@ -49,13 +49,13 @@ def _part(x, axis, start, stop):
 
 @engine.kernel
 def select_ranked(x, rank, axis, keepdims):
-    """The element of a given rank, and its index: of equal ones that which NumPy finds among 32-bit integers."""
+    """The element of a given rank, and its index: for ties the one that NumPy finds for 32-bit integers."""
     keys = x.astype(np.int32) if x.dtype.kind in "iu" and x.dtype.itemsize < 4 else x
     order = keys.argpartition(rank, axis)
     if x.ndim == 1:
         index = order[rank:rank + 1]
         return (x[index], index) if keepdims else (x[order[rank]], order[rank])
-    index = _part(order, axis, rank, rank + 1).copy()  # row-major, for what reads it
+    index = _part(order, axis, rank, rank + 1).copy()  # row-major, for the readers
     return _select(x, index, axis, keepdims)
 
 
@@ -71,7 +71,7 @@ def nan_as_integer(dtype):
 
 @engine.kernel
 def select_median(x, axis, keepdims, ignore_nan):
-    """The lower median. NaN wins over everything, unless it is to be ignored."""
+    """The lower median. NaN propagates, unless it is ignored."""
     n = x.shape[axis]
     if n == 0:
         shape = tuple(1 if i == axis else m for i, m in enumerate(x.shape) if keepdims or i != axis)
@@ -99,7 +99,7 @@ def select_mode(x, axis, keepdims):
     rest = (slice(None),) * axis + (slice(1, None),)
     starts[rest] = values[rest] != _part(values, axis, 0, n - 1)
     place = np.arange(n).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
-    length = place - np.maximum.accumulate(np.where(starts, place, 0), axis)  # of the run so far, less one
+    length = place - np.maximum.accumulate(np.where(starts, place, 0), axis)  # length of the current run, minus one
     last = np.argmax(length, axis, keepdims=True)
     return _select(x, np.take_along_axis(order, last, axis), axis, keepdims)
 
@@ -125,7 +125,7 @@ def _search(boundaries, values, side):
 
 
 def _bisect(boundaries, values, side):
-    """Halves the range of places of each value until one is left; a comparison with nan sends it on."""
+    """Halves the range of positions for each value until one is left; comparisons with nan continue to the right."""
     first, last = np.zeros(values.shape, np.int64), np.full(values.shape, boundaries.size, np.int64)
     stops = np.greater_equal if side == "left" else np.greater
     while (open := first < last).any():
@@ -145,7 +145,7 @@ def distinct(x, axis):
 
 @engine.kernel
 def distinct_runs(x, axis):
-    """As `distinct`, of the elements (or slices) that differ from the one before."""
+    """``distinct``, for elements (or slices) that differ from their predecessor."""
     lanes = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
     n = len(lanes)
     new = np.ones(n, bool)

@@ -1,6 +1,6 @@
 """Error functions, the gamma function and its relatives, on NumPy arrays.
 
-Each is a smooth series (``_series``) times a known factor, on ranges.
+Each is a smooth series (``_series``) times a known factor, on several ranges.
 """
 
 import math
@@ -22,7 +22,7 @@ def scaled_erfc(a):
 
 
 def gauss(a):
-    """exp(-a**2). The square is split, as its rounding would be multiplied by a**2."""
+    """exp(-a**2). The square is split, since its rounding error would be multiplied by a**2."""
     head = a.astype(np.float32).astype(a.dtype) if a.dtype == np.float64 else np.round(a * 64) / 64
     return np.exp(-head * head) * np.exp((head - a) * (head + a))
 
@@ -52,7 +52,7 @@ def erfcx(x):
 
 
 def inverse_erf(x, complement):
-    """erfinv(x), given also 1 - x**2."""
+    """erfinv(x), given 1 - x**2 too."""
     w = -np.log(complement)
     root = np.sqrt(w)
     ratio = pieces(
@@ -111,7 +111,7 @@ def lgamma_above_8(x):
 
 
 def lgamma_below_8(x):
-    """log(gamma(x)) for 0 < x < 8: moved into [1, 2], where the zeros are factors."""
+    """log(gamma(x)) for 0 < x < 8: shifted to [1, 2], where the zeros are factored out."""
     y, product = x.copy(), np.ones_like(x)
     for _ in range(6):
         above = y > 2
@@ -166,7 +166,7 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 
 
 def hurwitz(exponent, q):
-    """The sum of (q + n) ** -exponent, by the formula of Euler and Maclaurin beyond n = 10."""
+    """The sum of (q + n) ** -exponent; beyond n = 10 by the Euler-Maclaurin formula."""
     steps = 10 if q.size == 0 else int(min(max(10, 10 - q.min()), 1e5))
     total = np.zeros_like(q)
     for n in range(steps):
@@ -184,7 +184,7 @@ def hurwitz(exponent, q):
 
 @special
 def zeta(x, q):
-    """Hurwitz' zeta function."""
+    """The Hurwitz zeta function."""
     whole = q == np.floor(q)
     out = np.full(x.shape, np.nan)
     regular = (x > 1) & (x < np.inf) & np.isfinite(q) & ((q > 0) | ~whole & (x == np.floor(x)))
@@ -199,7 +199,7 @@ def zeta(x, q):
 
 
 def gamma_density(a, x):
-    """x**a exp(-x) / gamma(a); for large a around its peak, where the factors alone would cancel."""
+    """x**a exp(-x) / gamma(a); for large a expanded around its peak, where the factors alone would cancel."""
     d = (x - a) / a
     big = a >= 8
     safe = np.where(big, a, 8.0)

@@ -1,8 +1,8 @@
-"""How many threads native kernels use, and the BLAS that they call.
+"""The number of threads of native kernels and BLAS.
 
-There is one pool of threads, in the extension: it cuts large matrix products itself, and multiplies the parts by tiles
-of its own or, where it is faster, calls NumPy's OpenBLAS with one thread for each part. Only these calls are changed;
-what else the program does with NumPy keeps OpenBLAS's own threads, unless ``set_num_threads`` is called.
+The extension has one thread pool. It splits large matrix products, and multiplies the parts by its own kernels or,
+where that is faster, by NumPy's OpenBLAS with one thread per part. Only these calls are affected: other products of the
+program keep OpenBLAS's own threads, unless ``set_num_threads`` is called.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ def quota():
 
 
 def group_folders():
-    """The folders of this process's control group and of those around it, as seen inside a container or outside."""
+    """The folders of this process's control group and its parents, as seen from inside a container or outside."""
     folders = ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu"]
     for line in (read("/proc/self/cgroup") or "").splitlines():
         number, controllers, path = line.split(":", 2)
@@ -64,17 +64,17 @@ def read(path):
 
 
 def blas_paths():
-    """The OpenBLAS that NumPy came with; NumPy may have been built with another BLAS, which keeps its own number."""
+    """The OpenBLAS that is bundled with NumPy; another BLAS keeps its own number of threads."""
     root = os.path.dirname(np.__file__)
     return glob.glob(root + ".libs/*openblas*") + glob.glob(root + "/.dylibs/*openblas*")
 
 
 class Threads:
-    """The number of threads that one operation may use."""
+    """The maximum number of threads per operation."""
 
     def __init__(self):
         self.count = default_count()
-        self.kernels = None  # the extension, where it is used
+        self.kernels = None  # the extension, if it is used
 
     def connect(self, kernels):
         """Sets the thread count in the extension, and passes it NumPy's BLAS."""
@@ -99,11 +99,11 @@ threads = Threads()
 
 @engine.kernel
 def thread_count():
-    """How many threads one operation may use."""
+    """The maximum number of threads per operation."""
     return threads.count
 
 
 @engine.kernel
 def set_thread_count(count):
-    """Sets how many threads one operation may use: of the pool's, and of OpenBLAS's own."""
+    """Sets the maximum number of threads per operation, for the pool and for OpenBLAS itself."""
     threads.set(count)

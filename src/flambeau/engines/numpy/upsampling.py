@@ -4,12 +4,12 @@ import numpy as np
 
 from .. import NUMPY as engine
 
-MANY = 8  # taps from which they are taken all at once
+MANY = 8  # taps from which all are gathered at once
 
 
 @engine.kernel
 def resample(x, tables):
-    """x resampled along its last dimensions by a table each, or None; downsampling comes first."""
+    """x resampled along its last dimensions by a table each, or None; dimensions that shrink come first."""
     lead = x.ndim - len(tables)
     known = [(d, table) for d, table in enumerate(tables, lead) if table is not None]
     for axis, table in sorted(known, key=lambda item: item[1].index.shape[1] / x.shape[item[0]]):
@@ -21,7 +21,7 @@ def resample(x, tables):
 
 
 def gather_axis(x, index, axis):
-    """The sum of the elements at several indices; mostly there is one."""
+    """The sum of the elements at several indices, usually one."""
     if len(index) == 1:
         return x.take(index[0], axis)
     return x.take(index, axis).sum(axis, dtype=x.dtype)
@@ -29,7 +29,7 @@ def gather_axis(x, index, axis):
 
 @engine.kernel
 def resample_axis(x, index, weights, axis):
-    """Along one dimension; index and weights are (taps, size of the result)."""
+    """Resamples one dimension; index and weights are (taps, size of the result)."""
     weights = weights.reshape(*weights.shape, *[1] * (x.ndim - axis - 1))
     if len(index) > MANY:
         return taken(x, index, weights, axis).sum(axis, dtype=x.dtype)
@@ -40,7 +40,7 @@ def resample_axis(x, index, weights, axis):
 
 
 def taken(x, index, weights, axis):
-    """Elements times their weights; zero where an index is negative."""
+    """Elements times their weights; zero at negative indices."""
     found = x.take(np.maximum(index, 0), axis)
     found *= weights
     found[(slice(None),) * axis + (index < 0,)] = 0
