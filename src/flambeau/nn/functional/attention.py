@@ -67,18 +67,18 @@ def scaled_dot_product_attention(
     """``softmax(query @ key.mT * scale + mask) @ value``: the mean of the values, weighted by the attention scores.
 
     Args:
-        attn_mask: bools that are true where a query may look, or floats that are added to the scores. A query that may
-            look nowhere gets zeros.
-        dropout_p: the probability with which a weight is zeroed. Also in evaluation: pass 0.0 there.
-        is_causal: query i may look at the keys 0 to i; with a mask as well, both must let it through.
-        scale: the factor of the scores, ``1 / sqrt(E)`` by default.
-        enable_gqa: key and value may have fewer heads than query, each of which then serves a group.
+        attn_mask: booleans, True where a query may attend, or floats to add to the scores. Queries that may attend
+            nowhere get zeros.
+        dropout_p: the dropout probability of attention weights, in evaluation too: pass 0.0 there.
+        is_causal: query i may attend to keys 0 to i only; a mask restricts this further.
+        scale: the factor of the scores, by default ``1 / sqrt(E)``.
+        enable_gqa: key and value may have fewer heads than query, each of which is used by a group of heads.
 
     Shape:
         - query: ``(*, L, E)``
         - key: ``(*, S, E)``
         - value: ``(*, S, V)``
-        - attn_mask: what broadcasts to ``(*, L, S)``
+        - attn_mask: broadcastable to ``(*, L, S)``
         - Output: ``(*, L, V)``
 
     Example::
@@ -119,7 +119,7 @@ def _dropped(shape, query, key, value, p):
 
 
 def _check_alike(*tensors):
-    """Checks that tensors have the same floating dtype and device, and at least two dimensions."""
+    """Raises unless the tensors have the same floating dtype and device, and at least two dimensions."""
     dtypes, devices, dims = zip(*[(t.dtype, t.device, t.dim()) for t in tensors])
     if len(set(dtypes)) > 1:
         raise RuntimeError(DTYPES.format(*dtypes))
@@ -150,7 +150,8 @@ def _check_mask(mask, query):
 
 
 def _causal_too(mask, query, key, value, dropout_p):
-    """A mask combined with the causal one; only for inputs of PyTorch's fused kernel: the other kernel refuses both."""
+    """A mask combined with the causal one, if PyTorch's fused kernel supports the inputs: its other kernel refuses
+    both."""
     fused = (
         query.dim() == 4 and mask.dim() in (2, 4) and query.shape[:2] == key.shape[:2] == value.shape[:2]
         and query.shape[-1] == value.shape[-1] and not dropout_p and not mask.requires_grad

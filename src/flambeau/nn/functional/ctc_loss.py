@@ -43,12 +43,12 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     """The negative log-likelihood of label sequences, summed over all alignments with the input.
 
     Args:
-        log_probs: log-probabilities of the classes at each time, as ``log_softmax`` gives them.
-        targets: the labels; a row for each sample, or all of them one behind the other.
-        input_lengths, target_lengths: how much of each sample counts.
-        blank: the class that stands for no label.
-        reduction: "mean" divides each loss by the length of its target first.
-        zero_infinity: makes losses zero that are infinite because the input is too short, and their gradients.
+        log_probs: log-probabilities of the classes at each time, such as from ``log_softmax``.
+        targets: the labels: a row per sample, or all of them concatenated.
+        input_lengths, target_lengths: the lengths of each sample and its labels.
+        blank: the class that represents no label.
+        reduction: "mean" divides each loss by its target length first.
+        zero_infinity: replaces infinite losses, of inputs that are too short, and their gradients by zero.
 
     Shape:
         - log_probs: ``(T, N, C)`` or ``(T, C)``
@@ -128,7 +128,7 @@ def _labels(targets, lengths, blank, classes, batch):
 
 
 def _pad_targets(targets, lengths):
-    """Concatenated targets as a padded matrix, whose rows have room for all of them while the lengths are unknown."""
+    """Concatenated targets as a padded matrix; if the lengths are traced, each row has room for all labels."""
     count, total = targets._a.size, lengths._a.sum()
     demand(total == count, total, lambda got: RuntimeError(TARGETS_SUM.format(total=got, got=count)))
     size = count if is_traced(lengths._a) else int(np.asarray(lengths._a).max())

@@ -15,7 +15,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
 
     Shape:
         - x1, x2: ``(N, D)`` or ``(D)``, broadcast
-        - Output: ``(N)`` or ``()``; with ``keepdim`` a last dimension of one
+        - Output: ``(N)`` or ``()``; with ``keepdim`` the last dimension stays, with size 1
     """
     need_tensor(x1, "pairwise_distance", "x1")
     need_tensor(x2, "pairwise_distance", "x2", 2)

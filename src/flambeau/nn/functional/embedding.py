@@ -40,13 +40,13 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     """The rows of ``weight`` at the indices ``input``.
 
     Args:
-        padding_idx: this row gets no gradient.
-        max_norm: rows that are used and longer than this are scaled down in place.
-        scale_grad_by_freq: divides the gradient of a row by how often it is used.
-        sparse: makes the gradient of ``weight`` a sparse tensor, of the rows that were used.
+        padding_idx: the index of a row that gets no gradient.
+        max_norm: scales down, in place, rows that are looked up and have a larger norm.
+        scale_grad_by_freq: divides the gradient of a row by its frequency in the input.
+        sparse: makes the gradient of ``weight`` a sparse tensor.
 
     Shape:
-        - input: ``(*)`` of integers
+        - input: ``(*)``, integers
         - Output: ``(*, embedding_dim)``
     """
     _check_tables(input, weight, "embedding")
@@ -79,7 +79,7 @@ def _row(index, rows):
 @no_grad()
 def _renormalize(weight, index, max_norm, norm_type):
     """Renormalizes, in place, the rows that are looked up and exceed the maximal norm."""
-    used = index.reshape(-1)  # a row that is looked up twice is written twice, with the same numbers
+    used = index.reshape(-1)  # a repeated row is written repeatedly, with the same numbers
     rows = weight.detach()[used]
     norms = rows.norm(norm_type, 1, keepdim=True)
     long = norms > max_norm
@@ -92,7 +92,7 @@ def embedding_bag(
 ):
     """Sums, means or maxima of bags of rows of ``weight``.
 
-    A bag is a row of ``input``; or, where ``input`` is a vector, the part from one of ``offsets`` to the next.
+    A bag is a row of ``input``; if ``input`` is a vector, a bag is the part between two successive ``offsets``.
     """
     _check_bags(input, weight, per_sample_weights, mode, scale_grad_by_freq, sparse)
     bags, count = _bags(input, offsets, include_last_offset)  # bag number `count` is discarded

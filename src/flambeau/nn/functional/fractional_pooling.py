@@ -97,7 +97,7 @@ def _check(input, samples, shape, kernel, sizes, n, name):
         if not shape[dim]:
             raise RuntimeError(EMPTY.format(name=name, shape=list(shape), dim=dim))
     for dim, (m, size, length) in enumerate(zip(sizes, kernel, shape[-n:], strict=True), len(shape) - n):
-        need = m + size - (n == 2)  # for volumes PyTorch requires one element more
+        need = m + size - (n == 2)  # as in PyTorch, volumes need one element more
         if need > length:
             raise RuntimeError(TOO_LARGE.format(name=name, size=size, n=length, dim=dim, m=m, need=need))
     if samples.dtype is not input.dtype:

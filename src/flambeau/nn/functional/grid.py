@@ -1,4 +1,4 @@
-"""Images read at given places, and the places that an affine map leads to."""
+"""Grid sampling: images sampled at points, and affine grids."""
 
 import warnings
 
@@ -35,13 +35,14 @@ BATCH = (
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """The images ``(N, C, H, W)`` or volumes ``(N, C, D, H, W)``, read at the places of ``grid``.
+    """Samples images ``(N, C, H, W)`` or volumes ``(N, C, D, H, W)`` at the points of ``grid``.
 
     Args:
         grid: ``(N, H', W', 2)`` or ``(N, D', H', W', 3)``: for each element of the result the coordinates x, y (and z)
-            to read at, from -1 at the left, upper (front) edge to 1 at the other.
-        mode: "bilinear" mixes the neighbours, "nearest" takes the nearest, "bicubic", for images, mixes 4 × 4.
-        padding_mode: what lies outside: "zeros", the "border" repeated, or its "reflection".
+            of a point, from -1 at the left, upper (front) edge to 1 at the opposite one.
+        mode: "bilinear" interpolates, "nearest" takes the nearest element, "bicubic" (for images) uses 4 × 4
+            neighbours.
+        padding_mode: the values outside: "zeros", the "border" repeated, or its "reflection".
         align_corners: whether -1 and 1 are the centers of the outermost elements, or their edges.
     """
     for what, value, known in (("mode", mode, MODES), ("padding_mode", padding_mode, PADDINGS)):
@@ -74,12 +75,12 @@ def _check_shapes(shape, grid, mode):
 
 
 def affine_grid(theta, size, align_corners=None):
-    """The places to which affine maps lead the elements of images, for ``grid_sample``.
+    """The points to which affine maps send the elements of images, for ``grid_sample``.
 
     Args:
         theta: the maps, ``(N, 2, 3)`` for images or ``(N, 3, 4)`` for volumes.
         size: the size of the result of ``grid_sample``: ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
-        align_corners: as there.
+        align_corners: as for ``grid_sample``.
     """
     need_tensor(theta, "affine_grid", "theta")
     if align_corners is None:

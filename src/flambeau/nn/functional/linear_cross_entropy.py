@@ -45,10 +45,10 @@ class LinearCrossEntropyOptions(_Options):
 
     Args:
         allow_retain_graph: accepted; a second backward is always possible.
-        batch_chunk_size: rows in a chunk.
-        chunking_method: without a size: "aspect_ratio:r" makes chunks whose scores take about ``r`` times the memory
-            of the input; "aspect_ratio" and "auto" choose ``r``; None makes one chunk.
-        acc_policy, acc_dtype: accepted; sums are in float32 at least.
+        batch_chunk_size: the number of rows per chunk.
+        chunking_method: without a size: "aspect_ratio:r" chooses chunks whose scores take about ``r`` times the memory
+            of the input; "aspect_ratio" and "auto" choose ``r``; None uses one chunk.
+        acc_policy, acc_dtype: accepted; sums are accumulated at least in float32.
     """
 
     __slots__ = ()
@@ -91,13 +91,13 @@ def linear_cross_entropy(
     """``cross_entropy(linear(input, linear_weight, linear_bias), target)``.
 
     Args:
-        weight, reduction, label_smoothing: as of ``cross_entropy``.
-        ignore_index: the same; by default -100 for classes. It must not be given for probabilities.
-        options: a ``LinearCrossEntropyOptions``, to take less memory where there are many classes.
+        weight, reduction, label_smoothing: as for ``cross_entropy``.
+        ignore_index: as for ``cross_entropy``; by default -100 for classes. It must not be given for probabilities.
+        options: a ``LinearCrossEntropyOptions``, which saves memory if there are many classes.
 
     Shape:
         - input: ``(N, in_features)`` or ``(in_features)``
-        - linear_weight: ``(C, in_features)``, or ``(C, *, in_features)`` for several losses of each row
+        - linear_weight: ``(C, in_features)``, or ``(C, *, in_features)`` for several losses per row
         - linear_bias: ``(C)`` or ``(C, *)``
         - target: ``(N, *)`` or ``()``: classes; or ``(N, C, *)`` or ``(C)``: probabilities
     """

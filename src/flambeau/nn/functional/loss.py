@@ -195,8 +195,8 @@ def poisson_nll_loss(
     """The Poisson negative log-likelihood of the counts ``target``, without the term that does not depend on ``input``.
 
     Args:
-        log_input: whether ``input`` is the logarithm of the rate; if not, ``eps`` is added before its logarithm.
-        full: adds Stirling's approximation of that part where the target is above 1.
+        log_input: whether ``input`` is the logarithm of the rate; if not, ``eps`` is added before taking its logarithm.
+        full: adds Stirling's approximation of the omitted term where the target is above 1.
     """
     reduction = _check(input, target, "poisson_nll_loss", size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -210,10 +210,10 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     """The negative log-likelihood of ``target`` under normal distributions with mean ``input`` and variance ``var``.
 
     Args:
-        var: a float, or a tensor in the shape of ``input`` but for one dimension, which may be of size one; or
-            without the last one.
+        var: a float, or a tensor of the shape of ``input``, except that one dimension may have size 1 or the last one
+            may be missing.
         full: adds the constant ``log(2 pi) / 2``.
-        eps: variances count as this at least; their gradients take no notice of it.
+        eps: the lower bound of variances, which does not affect their gradients.
     """
     if isinstance(var, float):
         var = ones_like(input) * var
@@ -243,7 +243,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
     Shape:
         - input: ``(N, C, *)`` or ``(C)``: log-probabilities.
-        - target: ``(N, *)`` or ``()``: classes. Those equal to ``ignore_index`` do not count.
+        - target: ``(N, *)`` or ``()``: classes. Those equal to ``ignore_index`` are ignored.
     """
     reduction = _check(input, target, "nll_loss", size_average, reduce, reduction)
     check_classes(input._a.shape, input.dtype, target, weight, "nll_loss")
@@ -296,10 +296,10 @@ def cross_entropy(
     """The cross-entropy of unnormalized scores (logits) with the target.
 
     Args:
-        target: the numbers of the right classes, or the probabilities of all classes (in the shape of ``input``).
-        weight: how much each class counts.
-        ignore_index: targets with this number do not count.
-        label_smoothing: this part of the target is spread evenly over all classes.
+        target: class indices, or class probabilities in the shape of ``input``.
+        weight: the weight of each class.
+        ignore_index: targets with this value are ignored.
+        label_smoothing: the part of the target distribution, from 0 to 1, that is spread evenly over all classes.
 
     Shape:
         - input: ``(N, C, *)`` or ``(C)``

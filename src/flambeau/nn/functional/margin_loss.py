@@ -125,8 +125,8 @@ def triplet_margin_loss(
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
 
     Args:
-        p, eps: as of ``pairwise_distance``.
-        swap: takes the distance of positive and negative where it is the smaller one.
+        p, eps: as for ``pairwise_distance``.
+        swap: uses the distance from positive to negative if that is smaller.
     """
     _need_tensors("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
     reduction = resolve_reduction(size_average, reduce, reduction)
@@ -161,8 +161,8 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 
     Shape:
         - input: ``(N, C)`` or ``(C)``
-        - target: ``(N)`` or ``()`` classes
-        - weight: ``(C)``, how much each class counts
+        - target: ``(N)`` or ``()``, class indices
+        - weight: ``(C)``, the weight of each class
     """
     _need_tensors("multi_margin_loss", input=input, target=target)
     reduction = resolve_reduction(size_average, reduce, reduction)
@@ -211,7 +211,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
     Shape:
         - input: ``(N, C)`` or ``(C)``
-        - target: as input, integers: the right classes, and -1 behind the last of them
+        - target: same as input: class indices, terminated by -1
     """
     _need_tensors("multilabel_margin_loss", input=input, target=target)
     reduction = resolve_reduction(size_average, reduce, reduction)
@@ -234,8 +234,8 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     """The binary cross-entropy of each class, averaged over the classes.
 
     Shape:
-        - input, target: ``(*, C)``, scores and whether a class is right
-        - weight: how much each class counts
+        - input, target: ``(*, C)``: scores, and 0 or 1 for each class
+        - weight: the weight of each class
     """
     _need_tensors("multilabel_soft_margin_loss", input=input, target=target)
     reduction = resolve_reduction(size_average, reduce, reduction)

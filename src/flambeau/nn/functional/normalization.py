@@ -132,7 +132,7 @@ def _move(running, value, momentum, factor=1.0):
         return
     k = engine_for(running)
     plain = running._view is None and not running._rg and not isinstance(momentum, Tensor)
-    if plain and k.computes and k is engine_for(value):  # the same in one write
+    if plain and k.computes and k is engine_for(value):  # equivalent, in a single write
         check_writable(running)
         write(running, "batch_norm", k.move_average, value._a, 1 - momentum, momentum * factor)
         return

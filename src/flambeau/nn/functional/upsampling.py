@@ -13,7 +13,7 @@ from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
 DIMS = {"nearest": (1, 2, 3), "linear": (1,), "bilinear": (2,), "bicubic": (2,), "trilinear": (3,), "lanczos": (2,),
-        "area": (1, 2, 3), "nearest-exact": (1, 2, 3)}  # the modes, and for how many spatial dimensions they are
+        "area": (1, 2, 3), "nearest-exact": (1, 2, 3)}  # the numbers of spatial dimensions that the modes support
 ALIGNABLE = ("linear", "bilinear", "bicubic", "trilinear")
 SMOOTH = ("bilinear", "bicubic", "lanczos")
 OF_BYTES = ("nearest", "nearest-exact", "bilinear", "bicubic", "lanczos")
@@ -43,14 +43,14 @@ def interpolate(
     """Resizes an input ``(N, C, ...)`` in its last one, two or three dimensions.
 
     Args:
-        size: the new size, one number for all dimensions or one for each.
-        scale_factor: or how much larger it is to be; the size is rounded down.
-        mode: "nearest" and "nearest-exact" (which rounds as Pillow does) repeat elements; "linear", "bilinear" and
-            "trilinear" mix two neighbours in each dimension, "bicubic" four; "area" takes means of windows; "lanczos"
-            is for ``antialias`` only.
-        align_corners: whether the centers of the first and last elements stay where they are, rather than the edges.
-        recompute_scale_factor: whether to compute with the ratio of the sizes and not with ``scale_factor``.
-        antialias: whether every element has a part in a smaller result, as in Pillow; for images and the modes
+        size: the output size, one number for all dimensions or one for each.
+        scale_factor: alternatively, the ratio of output to input size; the output size is rounded down.
+        mode: "nearest" and "nearest-exact" (which rounds like Pillow) repeat elements; "linear", "bilinear" and
+            "trilinear" interpolate between two neighbours per dimension, "bicubic" between four; "area" averages
+            windows; "lanczos" requires ``antialias``.
+        align_corners: whether the centers of the first and last elements stay in place, instead of their edges.
+        recompute_scale_factor: whether to compute with the ratio of the actual sizes instead of ``scale_factor``.
+        antialias: whether all elements contribute to a smaller result, as in Pillow; for images and the modes
             "bilinear", "bicubic" and "lanczos".
     """
     need_tensor(input, "interpolate")
