@@ -279,7 +279,7 @@ def add_noise(optimizer):
 @pytest.mark.jax
 @pytest.mark.parametrize(("prepare", "what"), [
     (count_steps, "changes a list"), (set_attribute, "changes the attribute or name 'latest'"),
-    (clear_gradients, "changes which tensors have gradients"), (add_noise, "changes the state of a generator"),
+    (clear_gradients, "changes which tensors have gradients"), (add_noise, "changes the state of a random number generator"),
 ])
 def test_a_compiled_step_that_may_be_skipped_changes_nothing_but_tensors(prepare, what):
     with pytest.raises(RuntimeError, match=what):

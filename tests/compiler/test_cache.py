@@ -29,7 +29,7 @@ for damage in map(int, sys.argv[1:]):
     step = torch.compile(lambda x: (x @ x).tanh().sum())
     results = [round(step(x).item(), 4) for _ in range(2)]
     found = messages.getvalue()
-    print("deleted" if "cannot be read is deleted" in found else "found" if "cache hit" in found else "", results, sep=";")
+    print("deleted" if "deleted a damaged entry" in found else "found" if "cache hit" in found else "", results, sep=";")
 """
 
 
@@ -73,7 +73,7 @@ x = torch.ones(3, 3, device="xla")
 flambeau.engines.xla._cache.programs.thread.join()
 step = torch.compile(lambda x: (x @ x).tanh().sum())
 results = [round(step(x).item(), 4) for _ in range(2)]
-print(messages.getvalue().count("was loaded ahead"), results, sep=";")
+print(messages.getvalue().count("was preloaded"), results, sep=";")
 """
 
 
@@ -136,7 +136,7 @@ try:
 except IndexError as error:
     results.append(str(error))
 unchecked = [s for s in traced if not s.errors]
-print(len(unchecked), messages.getvalue().count("lowered again"), json.dumps(results), sep=";")
+print(len(unchecked), messages.getvalue().count("could not be reused"), json.dumps(results), sep=";")
 """
 
 

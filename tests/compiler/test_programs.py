@@ -659,7 +659,7 @@ def test_as_a_decorator_and_a_method():
     (dict(backend=print), "functions as backends are not supported"),
     (dict(mode="fastest"), "Unrecognized mode='fastest'"),
     (dict(mode="default", options={}), "both can't be specified"),
-    (dict(dynamic="pad"), "dynamic must be True, False or None, but got 'pad'.*a program of their own"),
+    (dict(dynamic="pad"), "dynamic must be True, False or None, but got 'pad'.*their own programs"),
     (dict(options={"triton.cudagraphs": True}), "Unexpected optimization option triton.cudagraphs"),
 ])
 def test_wrong_settings(settings, message):

@@ -429,11 +429,11 @@ def outer_graph(x):
 @pytest.mark.parametrize(("function", "message"), [
     (set_seed, "a generator is made, seeded"), (fork, "a generator is made, seeded"),
     (make_generator, "a generator is made, seeded"), (hook, "adds or removes hooks"), (retain, "adds or removes hooks"),
-    (switch_off, "leaves behind another mode of recording"), (other_default, "leaves behind another default dtype"),
-    (other_default_device, "leaves behind another default device"),
+    (switch_off, "changes the grad mode"), (other_default, "changes the default dtype"),
+    (other_default_device, "changes the default device"),
     (caught_item, "needs the elements of a tensor"), (caught_unique, "needs the elements of a tensor"),
-    (outer_backward, "asks for gradients that pass through a tensor from outside"),
-    (outer_graph, "asks for gradients that pass through a tensor from outside"),
+    (outer_backward, "needs gradients through a tensor from outside"),
+    (outer_graph, "needs gradients through a tensor from outside"),
 ], ids=lambda f: getattr(f, "__name__", ""))
 def test_what_is_refused_leaves_everything_as_it_was(function, message):
     w = torch.ones(2, requires_grad=True)

@@ -24,16 +24,16 @@ NO_JAX = (
     "compile() needs JAX, which is not installed: pip install 'flambeau[xla]'. Without it, leave compile() out, or "
     'pass backend="eager", which runs the function eagerly.'
 )
-UNKNOWN_BACKEND = "Invalid backend: {backend!r}. There are {known}; functions as backends are not supported."
+UNKNOWN_BACKEND = "Invalid backend: {backend!r}. The backends are {known}; functions as backends are not supported."
 UNKNOWN_MODE = "Unrecognized mode={mode!r}, should be one of: {known}"
 UNKNOWN_DYNAMIC = (
-    "dynamic must be True, False or None, but got {dynamic!r}. Shapes are part of a program: batches of another size, "
-    "such as the last one of an epoch, get a program of their own, and nothing is padded."
+    "dynamic must be True, False or None, but got {dynamic!r}. Programs are specialized to shapes: batches of another "
+    "size, such as the last one of an epoch, get their own programs, and nothing is padded."
 )
 BOTH = "Either mode or options can be specified, but both can't be specified at the same time."
 DISABLED = (
-    "{name} is marked with compiler.disable{because}, and is called by a function that is compiled. Call it before or "
-    "after that function."
+    "{name} is marked with compiler.disable{because}, but is called by a compiled function. Call it before or after "
+    "that function."
 )
 NOT_CALLABLE = "compile() expects a function or a module, but got {kind}"
 

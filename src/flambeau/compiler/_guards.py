@@ -20,8 +20,8 @@ from ._pytree import PLAIN, is_same_value
 from ._tables import are_contents, are_items, are_of_types
 
 LOST = (
-    "it uses a tensor, {tensor}, that is found in no attribute, global name, closure or argument. Pass it as an "
-    "argument, or hold it in one of these"
+    "it uses a tensor, {tensor}, that is not in an attribute, a global variable, a closure or an argument. Pass it as "
+    "an argument, or store it in one of these"
 )
 
 CLASS_PARTS = attrgetter("__mro__", "__name__", "__qualname__")
@@ -163,7 +163,7 @@ class Guards:
         """
         for nr, container in enumerate(containers):
             if self.shared.get(nr) is not (container if id(container) in self.outside else None):
-                return "a container among the arguments is reached in other ways"
+                return "a container among the arguments has become, or is no longer, reachable otherwise"
         if self.fast is None or not self.fast.holds():
             for guard in self.values:
                 reason = guard.mismatch()
@@ -177,19 +177,19 @@ class Guards:
                     return f"a {cls.__name__} is now a {type(thing).__name__}"
             for function, *parts in self.functions:
                 if not all(map(is_, FUNCTION_PARTS(function), parts)):
-                    return f"the code or the defaults of {function.__name__} are others"
+                    return f"the code or the defaults of {function.__name__} have changed"
             for cls, names, *parts in self.users_classes:
                 if cls.__dict__.keys() != names or not all(map(is_, CLASS_PARTS(cls), parts)):
-                    return f"the class {cls.__name__} has other attributes or bases"
+                    return f"the attributes or the bases of the class {cls.__name__} have changed"
             if self.registrations is not None and self.registrations != abc.get_cache_token():
-                return "a class was registered with an abstract one"
+                return "a class was registered with an abstract base class"
             for contents, label in self.containers:
                 if not contents.matches():
-                    return f"{label} holds something else"
+                    return f"the contents of {label} have changed"
             self.fast = Snapshot(self)
         for a, b, label in self.same:
             if a.find(arguments) is not b.find(arguments):
-                return f"{label} was the same tensor as {'an argument' if isinstance(a, Argument) else 'a gradient'}"
+                return f"{label} is not the same tensor as {'an argument' if isinstance(a, Argument) else 'a gradient'}"
         return self.expectation_that_fails()
 
     def expectation_that_fails(self):

@@ -42,9 +42,9 @@ class TensorInputs:
             if now != x.signature:
                 return f"a tensor that was {describe(x.signature)} is {describe(now)}"
         if len({id(t) for t in tensors}) < len(tensors):
-            return "two tensors are the same that were not"
+            return "two tensors that were distinct are the same"
         if True in self.is_written and overlap([(w, t._a) for w, t in zip(self.is_written, tensors, strict=True)]):
-            return "two tensors share memory that did not"
+            return "two tensors share memory that they did not share before"
         self.snapshot = InputSnapshot(self.records, tensors)
         return None
 

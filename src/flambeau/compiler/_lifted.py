@@ -15,9 +15,9 @@ from ..engines import engine_of, engine_on
 from ..engines._views import ViewArray
 
 OUTER_GRAPH = (
-    "{name} cannot be compiled: it asks for gradients that pass through a tensor from outside, {tensor}, into the "
-    "graph that it comes from, or for its place there. Call backward() or grad() after the function, make that tensor "
-    "inside of the function, or detach() it."
+    "{name} cannot be compiled: it needs gradients through a tensor from outside, {tensor}, into the graph that this "
+    "comes from, or accesses its place there. Call backward() or grad() after the function, create that tensor inside "
+    "the function, or detach() it."
 )
 
 XLA = engine_on(resolve("xla"))

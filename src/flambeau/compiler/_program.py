@@ -184,20 +184,20 @@ class Program:
             return reason
         found = self.find(arguments)
         if self.distinct and len({*map(id, self.pick_distinct(found))}) < self.distinct:
-            return "two tensors are the same that were not"
+            return "two tensors that were distinct are the same"
         reason = self.tensor_inputs.mismatch(found[:len(self.tensor_indices)])
         if reason is not None:
             return self.guards.tensor_mismatch() or reason
         for pick in self.equal:
             if not are_equal_numbers(read_slot(slot_a, pick(found))):
-                return "numbers that were equal, such as counts of steps, are not"
+                return "numbers that were equal, such as step counts, have become different"
         for nr in self.from_start:
             if found[nr].storage_offset():
-                return "a tensor that began where its memory does is a part of another one"
+                return "a tensor no longer starts at the beginning of its storage"
         if self.has_hooks or any(read_slot(slot_hooks, self.pick_hooked(found))):
             for x in self.hooks:
                 if hooks_of(found[x.nr]) != x.hooks:
-                    return "there are other hooks on a tensor"
+                    return "the hooks of a tensor have changed"
         without = places_of_types(read_slot(slot_grad, self.pick_graded(found)), (NoneType,))
         if without != self.without_grad:
             return f"a tensor had {'a' if {*without} - {*self.without_grad} else 'no'} gradient"

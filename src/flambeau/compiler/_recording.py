@@ -24,8 +24,8 @@ from ._trace import Trace
 from ._watch import without_profile
 
 CREATED = (
-    "it creates a {kind} that it returns or sets, of which a program cannot create another one. Return tensors, "
-    "containers of them, or objects of classes of yours"
+    "it creates a {kind} that it returns or sets, and a program cannot create another one. Return tensors, containers "
+    "of them, or objects of your own classes"
 )
 CYCLE = "it creates a {kind} that contains itself, of which a program cannot create another one"
 CHANGED_IN_BACKWARD = (

@@ -3,7 +3,7 @@
 from ..functions.join import stack
 from ._pytree import flatten, unflatten
 
-NO_STEPS = "loop() takes tensors whose first dimension counts the steps, of one length of at least 1, but got {sizes}"
+NO_STEPS = "loop() takes tensors whose first dimension counts the steps, at least 1 and equally many, but got {sizes}"
 OTHER_RESULTS = "loop() stacks the results of {name}, which must be alike at every step, but were {first} and {other}"
 
 

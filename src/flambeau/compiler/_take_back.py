@@ -8,9 +8,8 @@ from ..functions.pointwise import where
 from ._lifted import XLA, slot_a
 
 MORE_THAN_TENSORS = (
-    "{name} cannot be compiled: what it does under a condition that only the program knows, such as a step that a "
-    "GradScaler may skip, changes {what}. Tensors can be taken back, where their values stay in place; do the rest "
-    "outside of it, after the step."
+    "{name} cannot be compiled: it changes {what} in a step that may have to be undone, such as one that a GradScaler "
+    "skips. Only writes to tensors can be undone; do the rest after the step."
 )
 
 
@@ -49,4 +48,4 @@ def other_changes(trace):
               for container, now in containers}
     found |= {(key, "grad"): ("which tensors have gradients", id(now)) for key, (_, was, now) in trace.grads.items()
               if now is not was}
-    return found | {"draws": ("the state of a generator of random numbers", len(trace.draws))}
+    return found | {"draws": ("the state of a random number generator", len(trace.draws))}

@@ -39,7 +39,7 @@ TWO_DEVICES = (
 )
 SHARED_WRITE = (
     "{name} cannot be compiled: it writes to a tensor {written} whose memory it also reaches as another tensor "
-    "{other}. Take both from one tensor inside of the function (as views of it), or clone() one of them."
+    "{other}. Take both from one tensor inside the function (as views of it), or clone() one of them."
 )
 GIVEN_HISTORY = (
     "{name} cannot be compiled: an in-place operation in it puts a tensor from outside, {tensor}, into the graph. "
@@ -58,20 +58,20 @@ CHANGED_MEMORY = (
     "with copy_(), or make a new tensor."
 )
 BEGINS_LATER = (
-    "{name} cannot be compiled: it names elements by their offset in memory (as_strided) of a tensor from outside, "
-    "{tensor}, that is a part of another one. Leave storage_offset out, or pass the whole tensor."
+    "{name} cannot be compiled: it addresses elements by their offset in memory (as_strided), in a tensor from "
+    "outside, {tensor}, that is a part of another one. Leave storage_offset out, or pass the whole tensor."
 )
 CHANGED_MODE = (
-    "{name} cannot be compiled: it leaves behind another {mode} than it found. Set it before calling the function, or "
-    "for a while only, with a context manager."
+    "{name} cannot be compiled: it changes the {mode}. Set it before calling the function, or temporarily with a "
+    "context manager."
 )
 CHANGED_ATTRIBUTES = (
-    "{name} cannot be compiled: it sets an attribute on a tensor from outside, {tensor}. Keep that in a module, or in "
-    "another object."
+    "{name} cannot be compiled: it sets an attribute on a tensor from outside, {tensor}. Store the value in a module "
+    "or another object."
 )
 DRAWN_BY_VALUE = (
     "{name} cannot be compiled: {kernel} draws numbers that depend on the elements of a tensor, which are not known "
-    "while it is traced. Draw rand() or randn() and say it with tensors, or draw outside of what is compiled."
+    "while it is traced. Draw with rand() or randn() and compute with tensors, or draw outside the compiled function."
 )
 UNUSED_DRAW = "{name} cannot be compiled: numbers that {kernel} drew were not used as a tensor."
 
@@ -88,7 +88,7 @@ SHARED_WITH_NUMPY = (
 SPARSE = "it uses a sparse tensor, which a program does not take"
 
 _one_at_a_time = threading.Lock()
-MODES = ("mode of recording (no_grad, enable_grad)", "default dtype", "default device", "current device")
+MODES = ("grad mode (no_grad, enable_grad)", "default dtype", "default device", "current device")
 
 
 class Trace(Tracer):

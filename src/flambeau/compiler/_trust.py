@@ -63,20 +63,20 @@ VISIBLE_MODULES = {"abc", "argparse", "collections", "collections.abc", "_collec
                    "numbers", "typing"}  # of Python classes and containers
 
 UNKNOWN = (
-    "{label} is a {kind}, of which a program cannot tell whether it has changed. Read it before the call and pass what "
-    "was read as an argument, or hold it in a dict, a list, or an attribute of an object of yours"
+    "{label} is a {kind}, whose changes a program cannot detect. Read it before the call and pass the value as an "
+    "argument, or store it in a dict, a list, or an attribute of an object of your own"
 )
 UNSEEN = "it reads {name}, which a program cannot compare. Read it before the call, and pass it as an argument"
-ITERATOR = "{label} is an iterator or draws random numbers: it gives something else each time"
+ITERATOR = "{label} is an iterator or draws random numbers: each use may give something else"
 IMPURE_CLASS = (
-    "it uses the class {name}, whose objects depend on more than what they are created with. Create them before the "
-    "call, and pass plain values as arguments"
+    "it uses the class {name}, whose instances do not depend on their arguments alone. Create them before the call, "
+    "and pass plain values as arguments"
 )
 IMPURE_CALL = (
-    "it calls {name}, which may return something else each time. Call it before, and pass its result as an argument"
+    "it calls {name}, whose result may be different each time. Call it before, and pass its result as an argument"
 )
 LARGE_ARRAY = (
-    "{label} is a NumPy array of {size} MB, too large to be compared before each run. Turn it into a tensor outside of "
+    "{label} is a NumPy array of {size} MB, too large to be compared before each run. Convert it to a tensor outside "
     "the function (torch.from_numpy): tensors are inputs of a program"
 )
 

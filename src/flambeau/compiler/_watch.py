@@ -40,10 +40,10 @@ from ._trust import (
 )
 
 TABLES = ("_parameters", "_buffers", "_modules")
-DRAWN = "it draws from Python's or NumPy's random numbers, which a program would not draw again"
+DRAWN = "it draws random numbers from Python or NumPy, which a program would not draw anew"
 INSPECTS_CLASSES = (
-    "{name} may list the attributes of a class, or compare its methods, and classes of the user's have others while a "
-    "function is traced. Do it before the call, and pass what was found as an argument"
+    "{name} may list the attributes of a class, or compare its methods, and user classes have different ones while a "
+    "function is traced. Do this before the call, and pass the result as an argument"
 )
 PLACE = (
     "it reads {name}, which is another one while a function is traced. Read it before the call, and pass it as an "

@@ -153,7 +153,7 @@ def bytes_of(a):
     """All memory that an array spans, in any element order, as a flat array of bytes."""
     if not a.flags.c_contiguous:
         low, high = np.lib.array_utils.byte_bounds(a)
-        first = a[tuple([slice(None, None, -1 if step < 0 else 1) for step in a.strides])]  # no offset
+        first = a[tuple([slice(None, None, -1 if step < 0 else 1) for step in a.strides])]  # from the lowest address
         a = np.lib.stride_tricks.as_strided(first, ((high - low) // a.itemsize,), (a.itemsize,))
     return a.reshape(-1).view(np.uint8)
 

@@ -55,7 +55,7 @@ def is_usable(folder):
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError as error:
-        log.info("compiled programs are not kept: %s", error)
+        log.info("compiled programs are not cached: %s", error)
         return False
 
 
@@ -88,7 +88,7 @@ class Folder:
             return None
         digest, contents = found[:DIGEST], found[DIGEST:]
         if hashlib.sha256(contents).digest() != digest:
-            log.info("a compiled program that cannot be read is deleted: %s", file)
+            log.info("deleted a damaged entry of the program cache: %s", file)
             with contextlib.suppress(OSError):
                 file.unlink()
             return None
@@ -102,7 +102,7 @@ class Folder:
             self.make_room(len(contents))
             write_whole(file, hashlib.sha256(contents).digest() + contents)
         except OSError as error:  # the disk is full or the folder gone: not needed to run
-            log.info("a compiled program is not kept: %s", error)
+            log.info("a compiled program was not cached: %s", error)
 
     def make_room(self, size):
         """Deletes the least recently used entries if there is too much."""

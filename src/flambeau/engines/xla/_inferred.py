@@ -103,5 +103,5 @@ def name_of(signature, *circumstances):
     try:
         return digest(environment(jax.config.jax_default_device), signature.digest, *circumstances)
     except NoDigest as error:
-        log.debug("what is inferred of a call is not kept: %s", error)
+        log.debug("the inferred results of a call are not cached: %s", error)
         return None

@@ -102,7 +102,7 @@ class Prefetch:
         if self.thread is not None or jax.process_count() > 1:
             return
         self.queue = [request for request in self.history[:MOST] if request not in self.uses]
-        log.debug("%d compiled programs are to be loaded ahead", len(self.queue))
+        log.debug("preloading %d compiled programs", len(self.queue))
         self.thread = threading.Thread(target=self.work, daemon=True, name="flambeau-programs")
         self.thread.start()
         atexit.register(self.stop)  # before jax releases the devices
@@ -117,7 +117,7 @@ class Prefetch:
             try:
                 found = self.load(*request.arguments)
             except Exception as error:  # it is raised where the program is needed
-                log.info("a compiled program is not loaded ahead: %s", error)
+                log.info("a compiled program could not be preloaded: %s", error)
             with self.change:
                 if self.current is request:
                     self.current = None
@@ -145,7 +145,7 @@ class Prefetch:
             if request in self.queue:
                 self.queue.remove(request)
             found = self.executables.pop(request, None)
-        log.debug("a compiled program was %sloaded ahead: %s", "not " if found is None else "", request.key)
+        log.debug("a compiled program was %spreloaded: %s", "not " if found is None else "", request.key)
         return found
 
     @contextlib.contextmanager

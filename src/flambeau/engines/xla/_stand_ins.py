@@ -106,7 +106,7 @@ def find(programs, name, arguments, settings):
     except (Exception, Missing) as error:
         if is_interrupt(error):
             raise
-        log.info("a program is lowered again: %s", error)
+        log.info("a compiled program could not be reused: %s", error)
         return None
 
 
@@ -130,7 +130,7 @@ def name_of(arguments, settings, parts):
         forms = [form_of(x) for x in jax.tree.leaves(arguments)]
         return "form-" + digest(environment(jax.config.jax_default_device), forms, settings, parts())
     except NoDigest as error:
-        log.debug("a program has no name: %s", error)
+        log.debug("a program has no digest: %s", error)
         return None
 
 
