@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from flambeau._interrupts import SIGNALS, uninterrupted
+from flambeau._interrupts import SIGNALS, defer_interrupts
 
 
 def handlers():
@@ -23,10 +23,10 @@ def _same_handlers():
 
 def test_an_interrupt_arrives_when_the_block_is_left():
     done = []
-    with pytest.raises(KeyboardInterrupt), uninterrupted():
+    with pytest.raises(KeyboardInterrupt), defer_interrupts():
         signal.raise_signal(signal.SIGINT)
         done.append("first")
-        with uninterrupted():
+        with defer_interrupts():
             signal.raise_signal(signal.SIGINT)
             done.append("second")
         done.append("third")
@@ -34,7 +34,7 @@ def test_an_interrupt_arrives_when_the_block_is_left():
 
 
 def test_an_error_of_the_block_is_the_context_of_an_interrupt():
-    with pytest.raises(KeyboardInterrupt) as caught, uninterrupted():
+    with pytest.raises(KeyboardInterrupt) as caught, defer_interrupts():
         signal.raise_signal(signal.SIGINT)
         raise ValueError
     assert isinstance(caught.value.__context__, ValueError)
@@ -44,7 +44,7 @@ def test_every_handler_runs_with_its_signal(monkeypatch):
     found = []
     before = signal.signal(signal.SIGUSR1, lambda number, frame: found.append((number, frame is not None)))
     try:
-        with uninterrupted():
+        with defer_interrupts():
             signal.raise_signal(signal.SIGUSR1)
             assert not found
         assert found == [(signal.SIGUSR1, True)]
@@ -56,7 +56,7 @@ def test_a_handler_that_is_set_inside_stays():
     own = lambda number, frame: None  # noqa: E731
     before = signal.getsignal(signal.SIGINT)
     try:
-        with uninterrupted():
+        with defer_interrupts():
             signal.signal(signal.SIGINT, own)
         assert signal.getsignal(signal.SIGINT) is own
     finally:
@@ -67,7 +67,7 @@ def test_other_threads_have_no_handlers():
     found = []
 
     def work():
-        with uninterrupted():
+        with defer_interrupts():
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

@@ -77,7 +77,7 @@ class Generator:
         self._begin(resolve(device), DEFAULT_SEED)
 
     @classmethod
-    def seeded(cls, device, seed):
+    def with_seed(cls, device, seed):
         """A generator in a state in which another one could have been all along: it may be made while tracing."""
         self = cls.__new__(cls)
         self._begin(device, seed)

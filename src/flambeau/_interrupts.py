@@ -21,7 +21,7 @@ def is_interrupt(error):
     return False
 
 
-class uninterrupted:
+class defer_interrupts:
     """A context that defers signal handlers until it exits.
 
     Python runs them in the main thread between any two bytecode instructions, and they may raise, as Ctrl-C's does.

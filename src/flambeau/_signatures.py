@@ -33,7 +33,7 @@ def with_parameters(code, positional, keywords, variadic=None):
                         co_varnames=names + others)
 
 
-def named(function, name, doc, module=None):
+def set_name(function, name, doc, module=None):
     """A function that was made inside of another, with a name and a docstring of its own."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc

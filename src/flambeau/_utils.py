@@ -4,7 +4,7 @@ import sys
 import traceback
 import types
 
-from ._signatures import named
+from ._signatures import set_name
 
 
 class KeyErrorMessage(str):
@@ -43,13 +43,13 @@ class ExceptionWrapper:
         raise exception
 
 
-def unsupported(name, message):
+def unsupported_function(name, message):
     """A function that raises with `message`, which has a placeholder ``{name}``."""
 
     def function(*args, **kwargs):
         raise NotImplementedError(message.format(name=name))
 
-    return named(function, name, "Not supported: a call raises.")
+    return set_name(function, name, "Not supported: a call raises.")
 
 
 def name_constructors(namespace):

@@ -24,7 +24,7 @@ def default_of(device):
     if device.type in ("cpu", "meta"):
         return default_generator
     found = _of_devices.get(device)
-    return found or _of_devices.setdefault(device, Generator.seeded(device, _seed_of_devices))
+    return found or _of_devices.setdefault(device, Generator.with_seed(device, _seed_of_devices))
 
 
 def seed_devices(seed):

@@ -1,6 +1,6 @@
 """Special functions under SciPy's names: ``flambeau.special``."""
 
-from ._signatures import named
+from ._signatures import set_name
 from .functions import elementary, pointwise
 from .functions import special as base
 from .functions._binary import binary, operands
@@ -75,7 +75,7 @@ def _polynomial(call, name):
 
     kind, _, letter = name.rpartition("_polynomial_")
     doc = f"The {kind.replace('_', ' ')} polynomial {letter} of degree ``n`` at each element."
-    return out_variant(named(function, name, doc, "flambeau.special"), differentiable=False)
+    return out_variant(set_name(function, name, doc, "flambeau.special"), differentiable=False)
 
 
 for _name, _call in ops.polynomials.items():

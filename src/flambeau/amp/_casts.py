@@ -146,7 +146,7 @@ def casting(name):
     return around
 
 
-_taught: set = set()  # the functions that cast their inputs
+_casting_functions: set = set()  # the functions that cast their inputs
 
 
 @functools.cache
@@ -163,6 +163,6 @@ def teach_functions(device_type):
         if not submodule:
             found += [vars(Tensor).get(method) for method in (attribute, *OPERATORS.get(attribute, ()))]
         for function in found:
-            if function is not None and function not in _taught:
-                _taught.add(function)
+            if function is not None and function not in _casting_functions:
+                _casting_functions.add(function)
                 intercept(function, casting(name))

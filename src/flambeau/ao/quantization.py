@@ -1,6 +1,6 @@
 """Quantization, which is not supported. Models that are prepared for it run unquantized."""
 
-from .._utils import unsupported
+from .._utils import unsupported_function
 from ..nn.modules.module import Module
 
 NOT_SUPPORTED = "torch.ao.quantization.{name} is not supported: Flambeau has no quantized tensors."
@@ -26,5 +26,5 @@ class DeQuantStub(_Stub):
 
 _NAMES = ["convert", "fuse_modules", "get_default_qat_qconfig", "get_default_qconfig", "prepare", "prepare_qat",
           "quantize", "quantize_dynamic"]
-globals().update({name: unsupported(name, NOT_SUPPORTED) for name in _NAMES})
+globals().update({name: unsupported_function(name, NOT_SUPPORTED) for name in _NAMES})
 __all__ = ["DeQuantStub", "QuantStub", *_NAMES]

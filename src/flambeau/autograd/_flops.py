@@ -24,7 +24,7 @@ def _convolution(shapes, out):
     return "aten.convolution", 2 * prod(out) * prod(shapes[1][1:])
 
 
-def _transposed(shapes, out):
+def _transposed_convolution(shapes, out):
     return "aten.convolution", 2 * prod(shapes[0]) * prod(shapes[1][1:])
 
 
@@ -79,7 +79,7 @@ FORMULAS = {
     "matmul_folded": _product("aten.mm"), "vecmat": lambda shapes, out: ("aten.mm", 2 * prod(shapes[1])),
     "addmm": _product("aten.addmm", 1), "baddbmm": _product("aten.baddbmm", 1),
     "linear": _linear, "input_product": _linear,
-    "convolution": _convolution, "convolution_transposed": _transposed, "conv_weight": _of_weight,
+    "convolution": _convolution, "convolution_transposed": _transposed_convolution, "conv_weight": _of_weight,
     "attention": _attention, **{name: _recurrent(*places) for name, places in RECURRENT.items()},
 }
 # Backward nodes that are counted as a whole, by functions of the node; in others, ops are counted individually.

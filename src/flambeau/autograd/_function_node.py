@@ -85,18 +85,18 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
 
     _forward_cls: type
     _saved: tuple | None = ()
-    _accessed = False  # whether the saved tensors were accessed and dropped
+    _is_dropped = False  # whether the saved tensors were accessed and dropped
 
     @property
     def saved_tensors(self):
         """The tensors from ``save_for_backward``; raises if they have been modified since."""
-        if self._accessed:
+        if self._is_dropped:
             raise RuntimeError(ACCESSED)
         if self._saved is None:
             raise tape.graph_freed()
         tensors = tuple(None if entry is None else entry.tensor(self) for entry in self._saved)
         if self._forward_cls.clear_saved_tensors_on_access:
-            self._saved, self._accessed = (), True
+            self._saved, self._is_dropped = (), True
         return tensors
 
     @property

@@ -114,13 +114,13 @@ class Reader(ast.NodeVisitor):
         self.defined: set[str] = set()
         self._scopes: list[Scope] = []
         self._guards = 0
-        self._asked: set[str] = set()  # paths that the file checks with hasattr or getattr anywhere
+        self._questions: set[str] = set()  # paths that the file checks with hasattr or getattr anywhere
         self._lazy_annotations = any(
             isinstance(node, ast.ImportFrom) and node.module == "__future__"
             and any(each.name == "annotations" for each in node.names) for node in tree.body
         )
         self._in_scope(tree, tree.body)
-        self.uses = [use._replace(is_guarded=use.is_guarded or use.path in self._asked) for use in self.uses]
+        self.uses = [use._replace(is_guarded=use.is_guarded or use.path in self._questions) for use in self.uses]
 
     # resolving names
 
@@ -248,11 +248,11 @@ class Reader(ast.NodeVisitor):
             case ast.Call(func=ast.Name(id=function), args=[owner, ast.Constant(value=str(name)), *default]):
                 path = self.path_of(owner)
                 if path and (function == "hasattr" or (function == "getattr" and default)):
-                    self._asked.add(f"{path}.{name}")
+                    self._questions.add(f"{path}.{name}")
                 elif path and function == "getattr":
                     self._use(f"{path}.{name}", node.lineno)
 
-    def _guarded(self, nodes):
+    def _visit_guarded(self, nodes):
         self._guards += 1
         self._visit_all(nodes)
         self._guards -= 1
@@ -260,14 +260,14 @@ class Reader(ast.NodeVisitor):
     def visit_Try(self, node):
         caught = {name for handler in node.handlers for name in _names_in(handler.type)}
         only_imports = all(isinstance(each, ast.Import | ast.ImportFrom) for each in node.body)
-        visit = self._guarded if caught & ABSENCES or only_imports else self._visit_all
+        visit = self._visit_guarded if caught & ABSENCES or only_imports else self._visit_all
         visit([*node.body, *node.handlers, *node.orelse])
         self._visit_all(node.finalbody)
 
     def visit_If(self, node):
         self.visit(node.test)
         branches = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [*node.body, *node.orelse]
-        visit = self._guarded if _names_in(node.test) & QUESTIONS else self._visit_all
+        visit = self._visit_guarded if _names_in(node.test) & QUESTIONS else self._visit_all
         visit(branches)
 
     visit_IfExp = visit_If
@@ -275,7 +275,7 @@ class Reader(ast.NodeVisitor):
     def visit_BoolOp(self, node):
         first, *rest = node.values
         self.visit(first)
-        visit = self._guarded if _names_in(first) & QUESTIONS else self._visit_all
+        visit = self._visit_guarded if _names_in(first) & QUESTIONS else self._visit_all
         visit(rest)
 
 

@@ -27,7 +27,7 @@ NEW_KIND_OF_CALL = "it is called in this way for the first time"
 WHILE_TRACED = "while {name} was traced to be compiled{line}"
 
 
-class UsersError(Exception):
+class UserError(Exception):
     """The function raised an error of its own during tracing, which is the cause of this one."""
 
 
@@ -126,7 +126,7 @@ class Compiled:
         start, program = time.perf_counter(), None
         try:
             program = Program.of(self.function, self.name, args, kwargs, tensors)
-        except (UsersError, NotYet):
+        except (UserError, NotYet):
             self.count -= 1
         except EagerOnly as error:
             if error.has_begun:

@@ -131,14 +131,14 @@ class TupleForm:
         self.kind = type(value)
         self.parts = [
             Tensor if isinstance(v, Tensor) else float if takes_floats and type(v) is float
-            else TupleForm(v, False, is_exchangeable) if is_exchangeable(v) else Held(v) for v in value]
+            else TupleForm(v, False, is_exchangeable) if is_exchangeable(v) else TupleItem(v) for v in value]
         self.varies = any([part is Tensor or part is float or part.varies for part in self.parts])  # from call to call
 
     def fits(self, now):
         return type(now) is self.kind and len(now) == len(self.parts) and all(map(fits, now, self.parts))
 
 
-class Held:
+class TupleItem:
     """An element of a tuple that must not change."""
 
     __slots__ = ("value",)

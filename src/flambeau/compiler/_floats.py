@@ -50,7 +50,7 @@ class Source:
         return value
 
 
-class Derived:
+class Computation:
     """A computation on floats."""
 
     __slots__ = ("function", "operands")
@@ -62,14 +62,15 @@ class Derived:
     @property
     def key(self):
         """Equal for equal computations."""
-        return (self.function, *[x.key if type(x) in (Source, Derived) else (type(x), repr(x)) for x in self.operands])
+        keys = [x.key if type(x) in (Source, Computation) else (type(x), repr(x)) for x in self.operands]
+        return self.function, *keys
 
     def __call__(self):
-        return self.function(*[x() if type(x) in (Source, Derived) else x for x in self.operands])
+        return self.function(*[x() if type(x) in (Source, Computation) else x for x in self.operands])
 
     @property
     def label(self):
-        return f"what is computed of {next(x.label for x in self.operands if type(x) in (Source, Derived))}"
+        return f"what is computed of {next(x.label for x in self.operands if type(x) in (Source, Computation))}"
 
 
 class Expectation:
@@ -163,7 +164,7 @@ class TracedFloat:
         return getattr(self._constant(), name)
 
     def __bool__(self):
-        self._floats.expect(Derived(bool, self._compute), bool(self._value))
+        self._floats.expect(Computation(bool, self._compute), bool(self._value))
         return bool(self._value)
 
     def conjugate(self):
@@ -209,7 +210,7 @@ def derive(function, *operands):
     if type(value) is not float:
         return function(*constants(operands))
     computes = [x._compute if type(x) is TracedFloat else x for x in operands]
-    return TracedFloat(floats, Derived(function, *computes), value)
+    return TracedFloat(floats, Computation(function, *computes), value)
 
 
 def _comparison(function):
@@ -218,7 +219,7 @@ def _comparison(function):
             return NotImplemented
         operands = [x._compute if type(x) is TracedFloat else x for x in (self, other)]
         outcome = function(*[x._value if type(x) is TracedFloat else x for x in (self, other)])
-        self._floats.expect(Derived(function, *operands), outcome)
+        self._floats.expect(Computation(function, *operands), outcome)
         return outcome
 
     return method

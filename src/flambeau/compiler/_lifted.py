@@ -34,7 +34,7 @@ slot_requires_grad = Tensor.__dict__["_rg"]
 NO_HOOKS: tuple = ({}, {}, None)  # gradient hooks, post-accumulate hooks, whether the gradient is retained
 
 
-class Outside(Node):
+class OutsideNode(Node):
     """The node, during tracing, of a tensor that has a history outside."""
 
     _count = 1
@@ -86,7 +86,7 @@ class Lifted:
         """Replaces the tensor's place in the graph and its memory until the trace ends."""
         t, array = self.tensor, self.array
         if self.place[0] is not None:
-            self.node = Outside(name, array)
+            self.node = OutsideNode(name, array)
         self.storage = DeviceStorage(self.current, XLA, self.device)
         self.storage.version, self.storage.inference = t._storage.version, t._storage.inference
         t._node, t._nr, t._view, t._storage = self.node, 0, None, self.storage

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._device import CPU
-from .._interrupts import uninterrupted
+from .._interrupts import defer_interrupts
 from .._tensor import Tensor, wrap
 from ._lifted import XLA
 from ._places import Argument, Gradient
@@ -66,7 +66,7 @@ class Loop:
         for i, drawn in zip(self.draws, zip(*[self.draw() for _ in range(count)], strict=True)):
             arrays[i] = np.stack(drawn)
         compiled = self.program_for(count, arrays)
-        with uninterrupted():  # as in Program.run
+        with defer_interrupts():  # as in Program.run
             if program.device is not CPU:
                 donated = np.array([i for i in self.state if i in program.on_device], np.intp)
                 program.enter_device(tensors, arrays, donated)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _tape as tape
 from .._device import CPU
-from .._interrupts import is_interrupt, uninterrupted
+from .._interrupts import defer_interrupts, is_interrupt
 from .._many_arrays import are_equal_numbers
 from .._modes import modes
 from .._pick import picker, places_of_types
@@ -217,7 +217,7 @@ class Program:
         for x in self.float_outputs:
             x.value = x.compute()
         self.partition.compile_forward()
-        with uninterrupted():  # while running, memory of the inputs may be reused already
+        with defer_interrupts():  # while running, memory of the inputs may be reused already
             return self.run_on(*found, arguments, containers)
 
     def run_on(self, tensors, arrays, owners, arguments, containers):

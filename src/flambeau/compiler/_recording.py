@@ -11,7 +11,7 @@ from .._interrupts import is_interrupt
 from .._tensor import LEAF, wrap
 from ..autograd.engine import Pass
 from ..engines._views import is_index_array, value_of, with_key
-from ._compiled import EagerOnly, UsersError, is_missing_from_tracer
+from ._compiled import EagerOnly, UserError, is_missing_from_tracer
 from ._created import attributes_of, is_new, is_unrepeatable
 from ._floats import TracedFloat
 from ._lifted import XLA, chain_of
@@ -77,7 +77,7 @@ class Recording:
             if self.trace.watch.error is not None:
                 raise self.trace.watch.error from None
             if self.trace.watch.volatile is None and self.is_own_error(error):
-                raise UsersError from error
+                raise UserError from error
             raise
         self.partition = Partition(jaxpr, self.layout())
 

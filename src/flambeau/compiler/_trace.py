@@ -31,7 +31,7 @@ from ._patches import collecting_errors, was_caught_by_user
 from ._records import FloatInput
 from ._take_back import do_unless
 from ._watch import Watch, without_profile
-from ._watched_slots import WATCHED, Escaped
+from ._watched_slots import WATCHED, EscapedArray
 
 TWO_DEVICES = (
     "{name} cannot be compiled: Expected all tensors to be on the same device, but found at least two devices, {first} "
@@ -164,7 +164,7 @@ class Trace(Tracer):
             lifted.restore()
         for hooks in self.hooks.values():
             hooks.restore()
-        escaped = Escaped(self.name)
+        escaped = EscapedArray(self.name)
         for reference in list(self.inside.values()):
             t = reference()
             if t is not None and is_traced(t._a):

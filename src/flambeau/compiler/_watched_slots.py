@@ -127,7 +127,7 @@ class WatchedHooks:
 WATCHED = dict(zip(SLOTS, (WatchedArray, WatchedGrad, WatchedHooks, WatchedNode), strict=True))
 
 
-class Escaped:
+class EscapedArray:
     """The array of a tensor that has outlived the trace it was created in."""
 
     def __init__(self, name):

@@ -65,7 +65,7 @@ class nan_guard:
         self._model = model
         self._paths = {module: path for path, module in model.named_modules()}
         self._calls = ModuleCalls()
-        self._found = None  # the first bad op, while the forward is repeated
+        self._first_bad = None  # the first bad op, while the forward is repeated
         self._again = False
         self._handles = []
         for module in self._paths:
@@ -128,11 +128,11 @@ class nan_guard:
             if not is_finite(t):
                 return NonFiniteError(FROM_OUTSIDE.format(input=describe(t)), self._paths[root])
         self._run_again(root, args, kwargs, state)
-        if self._found is None:
+        if self._first_bad is None:
             path = self._paths[module]
             bad = next(t for t in tensors_in(output) if not is_finite(t))
             return NonFiniteError(NOT_AGAIN.format(module=self._name(path), output=describe(bad)), path)
-        path, call = self._found
+        path, call = self._first_bad
         parameter = self._bad_parameter(call.inputs)
         lines = [IN_FORWARD.format(module=self._name(path)), f"op: {call.name}", *place(call.line)]
         lines += [f"input {i}: {describe(t)}" for i, t in enumerate(call.inputs)]
@@ -158,8 +158,8 @@ class nan_guard:
                     buffer.copy_(value)
 
     def _look(self, call):
-        if self._found is None and not all(map(is_finite, tensors_in(call.result))):
-            self._found = self._calls.innermost(), call
+        if self._first_bad is None and not all(map(is_finite, tensors_in(call.result))):
+            self._first_bad = self._calls.innermost(), call
 
     def _bad_parameter(self, inputs):
         names = {id(p): name for name, p in self._model.named_parameters()}

@@ -1,7 +1,7 @@
 """One process: what scripts ask before they decide whether there are several."""
 
 from .._lazy import lazy_submodules
-from .._signatures import named
+from .._signatures import set_name
 
 __all__ = [
     "ProcessGroup", "barrier", "destroy_process_group", "get_backend", "get_rank", "get_world_size",
@@ -51,7 +51,7 @@ def _needs_group(name):
     def function(*args, **kwargs):
         raise ValueError(NOT_INITIALIZED)
 
-    return named(function, name, "Raises, as there is no group of processes.")
+    return set_name(function, name, "Raises, as there is no group of processes.")
 
 
 barrier, get_backend, all_reduce, all_gather, all_gather_object, broadcast, broadcast_object_list, reduce, gather = map(

@@ -79,7 +79,7 @@ class ProbsOrLogits:
         """A new tensor with the dtype and device of the parameter."""
         return self._param.new(*args, **kwargs)
 
-    def _enumerated(self, values, expand):
+    def _enumerate(self, values, expand):
         """The result of ``enumerate_support`` for the values of one distribution of the batch."""
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values

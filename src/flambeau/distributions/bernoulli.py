@@ -65,7 +65,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand=True):
-        return self._enumerated(arange(2, dtype=self._param.dtype, device=self._param.device), expand)
+        return self._enumerate(arange(2, dtype=self._param.dtype, device=self._param.device), expand)
 
     @property
     def _natural_params(self):

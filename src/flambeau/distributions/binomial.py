@@ -76,7 +76,7 @@ class Binomial(ProbsOrLogits, Distribution):
 
     def enumerate_support(self, expand=True):
         count = self._common_count("enumerate_support")
-        return self._enumerated(arange(1 + count, dtype=self._param.dtype, device=self._param.device), expand)
+        return self._enumerate(arange(1 + count, dtype=self._param.dtype, device=self._param.device), expand)
 
     def _common_count(self, method):
         """The number of trials if it is the same in the whole batch; raises otherwise."""

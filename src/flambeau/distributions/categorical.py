@@ -76,4 +76,4 @@ class Categorical(CategoryProbsOrLogits, Distribution):
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand=True):
-        return self._enumerated(arange(self._num_events, dtype=int64, device=self._param.device), expand)
+        return self._enumerate(arange(self._num_events, dtype=int64, device=self._param.device), expand)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._dtypes import check_int, python_number
-from .._signatures import named
+from .._signatures import set_name
 from .._tensor import Tensor
 from ._out import out_variant
 from ._wrong_type import wrong_type
@@ -49,7 +49,7 @@ def binary(call, name, doc, *, numbers=True, either=False, **rules):
             input, other = operands(input, other, name, numbers, either)
         return call(input, other)
 
-    return out_variant(named(function, name, doc, "flambeau"), **rules)
+    return out_variant(set_name(function, name, doc, "flambeau"), **rules)
 
 
 def alias(function, name):

@@ -1,6 +1,6 @@
 """Builds the public functions of unary pointwise ops."""
 
-from .._signatures import named
+from .._signatures import set_name
 from .._tensor import Tensor
 from ._args import need_tensor
 from ._out import out_variant
@@ -23,4 +23,4 @@ def on_tensors(call, name, doc):
 
     function.method = call
     call.__doc__ = call.__doc__ or doc
-    return named(function, name, doc, "flambeau")
+    return set_name(function, name, doc, "flambeau")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import warnings
 
-_given: set[str] = set()
+_emitted_keys: set[str] = set()
 
 
 def warn_once(message, stacklevel=2, key=None):
     """Warns only the first time (per `key`, or per message), whatever the warning filters."""
-    if (key or message) not in _given:
-        _given.add(key or message)
+    if (key or message) not in _emitted_keys:
+        _emitted_keys.add(key or message)
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 
 def forget():
     """Forgets which warnings were emitted; for tests."""
-    _given.clear()
+    _emitted_keys.clear()

@@ -1,7 +1,7 @@
 """Elementwise comparisons, tests, logical and bitwise functions."""
 
 from .._dtypes import type_word
-from .._signatures import named
+from .._signatures import set_name
 from ..ops import compare as ops
 from ._args import as_float, need_tensor
 from ._attach import inplace_methods, methods
@@ -37,7 +37,7 @@ def _real_test(call, name, doc):
             raise RuntimeError(f"{name} does not support complex inputs.")
         return call(input)
 
-    return out_variant(named(function, name, doc, "flambeau"), dtype=same)
+    return out_variant(set_name(function, name, doc, "flambeau"), dtype=same)
 
 
 isposinf = _real_test(ops.isposinf, "isposinf", "Whether each element is positive infinity.")

@@ -256,12 +256,12 @@ def _space(name, start, end, steps, base, dtype, layout, device, requires_grad):
         raise RuntimeError(f"{name}(): inferred dtype is complex, but got the real dtype {dtype}")
 
     def make(shape, dtype):
-        return call_without_fp_warnings(_spaced, start, end, steps, base, dtype)
+        return call_without_fp_warnings(_spaced_numbers, start, end, steps, base, dtype)
 
     return create(name, make, (steps,), target, layout, device, requires_grad)
 
 
-def _spaced(start, end, steps, base, dtype):
+def _spaced_numbers(start, end, steps, base, dtype):
     values = _even_spacing(start, end, steps, dtype)
     if base is not None:
         values = np.power(complex(base) if dtype.kind == "c" else float(base), values)

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._dtypes import type_word
-from .._signatures import named
+from .._signatures import set_name
 from ..ops.fft import DUAL, c2c, c2r, r2c
 from ..ops.move import roll
 from ..ops.pointwise import conj
@@ -182,7 +182,7 @@ _two = functools.partial(_many, dims=(-2, -1))
 def _public(function, transform, name, doc, widths=None):
     norms = 'norm: "backward" (the inverse divides by n), "ortho" (each by its root) or "forward".'
     dtype = widths or (real if transform is complex_to_real else castable)
-    return numpy_names(out_variant(named(function, name, f"{doc}\n\n{norms}"), dtype=dtype, aliases="any"))
+    return numpy_names(out_variant(set_name(function, name, f"{doc}\n\n{norms}"), dtype=dtype, aliases="any"))
 
 
 fft = _one("fft", complex_transform, "The Fourier transform along ``dim``.", inverse=False)

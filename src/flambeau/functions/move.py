@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .._dtypes import is_inexact
-from .._signatures import named
+from .._signatures import set_name
 from .._size import broadcasts
 from .._tensor import Tensor
 from ..ops import move as ops
@@ -189,7 +189,7 @@ def triangle(call, name, side):
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got shape {shape}")
         return call(input, diagonal=as_int(diagonal, name, "diagonal"))
 
-    named(function, name, f"The {side} triangle of each matrix, zeros elsewhere; ``diagonal`` says where it ends.")
+    set_name(function, name, f"The {side} triangle of each matrix, zeros elsewhere; ``diagonal`` says where it ends.")
     return out_variant(function, dtype=same, aliases="any")
 
 

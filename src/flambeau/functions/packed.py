@@ -84,11 +84,11 @@ def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_le
         padding = data.new_full((), padding_value)
         padded = where(packing.mask.reshape(*padded.shape[:2], *[1] * (padded.dim() - 2)), padded, padding)
     if total_length > 0:
-        padded = _lengthened(padded, total_length, padding_value)
+        padded = _lengthen(padded, total_length, padding_value)
     return padded.transpose(0, 1) if batch_first else padded, tensor_on(packing.lengths)
 
 
-def _lengthened(padded, total, padding_value):
+def _lengthen(padded, total, padding_value):
     times = padded.shape[0]
     if total < times:
         raise ValueError(TOTAL_LENGTH.format(total=total, times=times))

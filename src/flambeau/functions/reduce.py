@@ -5,7 +5,7 @@ import warnings
 
 from .. import _dtypes
 from .._dtypes import FIRST_FLOAT, type_word
-from .._signatures import named
+from .._signatures import set_name
 from .._tensor import Tensor
 from ..ops import pointwise as pw
 from ..ops import reduce as ops
@@ -300,7 +300,7 @@ def _along_one_or_all(fold, op, name, doc, dtype):
             dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
         return fold(op, input, dim, keepdim, name)
 
-    return out_variant(named(function, name, doc), dtype=dtype, aliases="any")
+    return out_variant(set_name(function, name, doc), dtype=dtype, aliases="any")
 
 
 def _arg(op, input, dim, keepdim, name):

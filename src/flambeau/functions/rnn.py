@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .._dtypes import type_word
 from .._modes import modes
-from .._signatures import named
+from .._signatures import set_name
 from .._tensor import Tensor
 from ..ops import rnn as ops
 from ..ops.matmul import linear
@@ -106,7 +106,7 @@ def _stack_of_layers(layer, x, states, weights, dropout, train, bidirectional, p
     return x, *[stack(parts) for parts in zip(*ends, strict=True)]
 
 
-def _grouped(params, has_biases, num_layers, bidirectional, projected):
+def _group_weights(params, has_biases, num_layers, bidirectional, projected):
     """The parameters grouped by layer and direction."""
     each = 2 + 2 * has_biases + projected
     if len(params) % each:
@@ -143,7 +143,7 @@ def _recurrent(name, layer, count):
         if len(states) != count:
             raise RuntimeError(TWO_STATES.format(name=name, count=len(states)))
         projected = count == 2 and states[0].shape[2] != states[1].shape[2]
-        weights = _grouped(need_tensors(params, name), has_biases, num_layers, bidirectional, projected)
+        weights = _group_weights(need_tensors(params, name), has_biases, num_layers, bidirectional, projected)
         for state in states:
             _check_state_dtype(name, state, weights[0].w_hh)
         return _stack_of_layers(layer, x, states, weights, dropout, train, bidirectional, packing)
@@ -152,7 +152,7 @@ def _recurrent(name, layer, count):
         packed = "batch_sizes" in kwargs or (len(args) > 3 and isinstance(args[3], (list, tuple)))
         return (over_packed if packed else over_batch)(*args, **kwargs)
 
-    return named(function, name,
+    return set_name(function, name,
         f"``nn.{name.split('_')[0].upper()}`` as a function of its weights: ``(input, hx, params, has_biases, "
         "num_layers, dropout, train, bidirectional, batch_first)``, or of packed sequences ``(data, batch_sizes, hx, "
         "params, has_biases, num_layers, dropout, train, bidirectional)``. The weights are in the order of the module.")

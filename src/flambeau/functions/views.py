@@ -5,7 +5,7 @@ import numpy as np
 from .._dtypes import type_word
 from .._layout import extent
 from .._modes import modes
-from .._signatures import named
+from .._signatures import set_name
 from .._tensor import Tensor, View, engine_for, refresh, storage_of
 from ..engines import NUMPY
 from ..engines._views import ViewArray
@@ -224,7 +224,7 @@ def directed_split(name, least, axis):
                 )
         return tensor_split(input, indices_or_sections, dim)
 
-    return named(function, name, f"Pieces along dimension {axis}: so many, or cut at the given indices.")
+    return set_name(function, name, f"Pieces along dimension {axis}: so many, or cut at the given indices.")
 
 
 hsplit = directed_split("hsplit", 1, 1)

@@ -27,7 +27,7 @@ class Times:
     def __init__(self, model):
         self.forward, self.backward = {}, {}
         self._model, self._calls = model, ModuleCalls()
-        self._begun = []
+        self._starts = []
 
     def __enter__(self):
         self._handles = []
@@ -47,11 +47,11 @@ class Times:
 
     def _begin(self, path):
         self._calls.enter(path)
-        self._begun.append(time.perf_counter())
+        self._starts.append(time.perf_counter())
 
     def _end(self, path):
         self._last = time.perf_counter()
-        self.forward[path] = self.forward.get(path, 0.0) + self._last - self._begun.pop()
+        self.forward[path] = self.forward.get(path, 0.0) + self._last - self._starts.pop()
         self._calls.leave()
 
     def _node(self, node, results):
@@ -80,7 +80,7 @@ class Recording(Calls):
         self._paths = {module: path for path, module in model.named_modules()}
         self._producers = {}  # {id or address of a tensor: index of the op that produced it}
         self._alive = []  # tensors, so that ids and addresses are not reused
-        self._counted = {t.data_ptr() for t in (*model.parameters(), *model.buffers()) if t.numel()}
+        self._known_pointers = {t.data_ptr() for t in (*model.parameters(), *model.buffers()) if t.numel()}
         self._instances = {}  # {module path: number of calls}
         self._busy = False
         self.kinds[Module.__call__.__code__] = self._call_of_module
@@ -230,8 +230,8 @@ class Recording(Calls):
         total = 0
         for array in arrays:
             pointer = array.__array_interface__["data"][0]
-            if pointer not in self._counted:
-                self._counted.add(pointer)
+            if pointer not in self._known_pointers:
+                self._known_pointers.add(pointer)
                 total += array.nbytes
         for outer in {c.name for c in self.stack if c.kind == "module"}:
             self.record(outer)["saved"] += total

@@ -177,12 +177,12 @@ def load_model(model, filename, strict=True, device="cpu"):
     unexpected += [name for name in duplicates if name not in missing]
     missing -= duplicates.keys()
     if strict and (missing or unexpected):
-        lines = _listed("Missing", missing) + _listed("Unexpected", unexpected)
+        lines = _key_lines("Missing", missing) + _key_lines("Unexpected", unexpected)
         raise RuntimeError(KEYS.format(model=type(model).__name__, lines=lines))
     return missing, unexpected
 
 
-def _listed(word, names):
+def _key_lines(word, names):
     quoted = ", ".join(f'"{name}"' for name in sorted(names))
     return f"\n    {word} key(s) in state_dict: {quoted}" if names else ""
 

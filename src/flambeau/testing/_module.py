@@ -142,7 +142,7 @@ def check_registration(subject):
             if name in ("_parameters", "_buffers", "_modules", "_hook_registry") or name.startswith("_flat_weight"):
                 continue
             place = f"{path}.{name}" if path else name
-            for hidden in _hidden(value):
+            for hidden in _hidden_state(value):
                 if id(hidden) not in known:
                     raise _Failure(_ADVICE[_kind(hidden)].format(place=place))
 
@@ -161,7 +161,7 @@ def _kind(value):
     return "module" if isinstance(value, Module) else "parameter" if isinstance(value, Parameter) else "tensor"
 
 
-def _hidden(value):
+def _hidden_state(value):
     """Modules and tensors in an attribute, or in the list, tuple or dict that it is."""
     values = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
     return [v for v in values if isinstance(v, Module | Tensor)]

@@ -1,6 +1,6 @@
 """C++ extensions, which need PyTorch's headers and are not supported: using any of these names raises."""
 
-from .._utils import unsupported
+from .._utils import unsupported_function
 
 NOT_SUPPORTED = (
     "torch.utils.cpp_extension.{name} is not supported: extensions are compiled against PyTorch's headers and need its "
@@ -24,7 +24,7 @@ class BuildExtension:
 
 
 _NAMES = ["CUDAExtension", "CppExtension", "SyclExtension", "include_paths", "library_paths", "load", "load_inline"]
-globals().update({name: unsupported(name, NOT_SUPPORTED) for name in _NAMES})
+globals().update({name: unsupported_function(name, NOT_SUPPORTED) for name in _NAMES})
 
 __all__ = ["BuildExtension", "CUDA_HOME", *_NAMES]
 

@@ -3,7 +3,7 @@
 import contextlib
 
 from ..._precision import precision as _precision
-from ..._signatures import named as _named
+from ..._signatures import set_name as _set_name
 from ...cuda import is_available
 
 
@@ -60,8 +60,8 @@ def _setting(kind):
     def enable(enabled):
         _attention[kind] = bool(enabled)
 
-    return (_named(is_enabled, f"{kind}_sdp_enabled", "Returns the setting."),
-            _named(enable, f"enable_{kind}_sdp", "Changes the setting."))
+    return (_set_name(is_enabled, f"{kind}_sdp_enabled", "Returns the setting."),
+            _set_name(enable, f"enable_{kind}_sdp", "Changes the setting."))
 
 
 flash_sdp_enabled, enable_flash_sdp = _setting("flash")

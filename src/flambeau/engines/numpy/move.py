@@ -104,7 +104,7 @@ def pad_edges(x, pads, mode):
 @engine.kernel
 def fold_edges(g, pads, mode):
     """The transpose of pad_edges: adds the margins to the elements they were taken from."""
-    g = np.array(g) if mode == "wrap" else uncropped(g, pads)
+    g = np.array(g) if mode == "wrap" else restore_crops(g, pads)
     inner = [n - max(a, 0) - max(b, 0) for (a, b), n in zip(pads, g.shape)]
     for axis, (margin, source) in reversed(list(margins(pads, inner, mode))):
         lead = (slice(None),) * axis
@@ -113,10 +113,10 @@ def fold_edges(g, pads, mode):
         else:
             g[(*lead, source)] += g[(*lead, margin)]
     g = g[center(pads, inner)]
-    return uncropped(g, pads) if mode == "wrap" else g
+    return restore_crops(g, pads) if mode == "wrap" else g
 
 
-def uncropped(g, pads):
+def restore_crops(g, pads):
     """A copy with zeros in place of the parts that negative amounts cropped."""
     out = np.zeros([n - min(a, 0) - min(b, 0) for (a, b), n in zip(pads, g.shape)], g.dtype)
     out[crops(pads, out.shape)] = g

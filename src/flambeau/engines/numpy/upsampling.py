@@ -32,14 +32,14 @@ def resample_axis(x, index, weights, axis):
     """Resamples one dimension; index and weights are (taps, size of the result)."""
     weights = weights.reshape(*weights.shape, *[1] * (x.ndim - axis - 1))
     if len(index) > MANY:
-        return taken(x, index, weights, axis).sum(axis, dtype=x.dtype)
-    total = taken(x, index[0], weights[0], axis)
+        return weigh(x, index, weights, axis).sum(axis, dtype=x.dtype)
+    total = weigh(x, index[0], weights[0], axis)
     for i, w in zip(index[1:], weights[1:], strict=True):
-        total += taken(x, i, w, axis)
+        total += weigh(x, i, w, axis)
     return total
 
 
-def taken(x, index, weights, axis):
+def weigh(x, index, weights, axis):
     """Elements times their weights; zero at negative indices."""
     found = x.take(np.maximum(index, 0), axis)
     found *= weights

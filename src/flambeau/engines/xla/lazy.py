@@ -18,7 +18,7 @@ import jax
 import numpy as np
 from jax.errors import JaxRuntimeError
 
-from ..._interrupts import is_interrupt, uninterrupted
+from ..._interrupts import defer_interrupts, is_interrupt
 from ..._modes import NO_TRACER, modes
 from ..._precision import precision
 from .. import ShapedArray
@@ -286,7 +286,7 @@ class Graph:
                     return
                 with self.tracing():
                     start = self.families.find(tuple(calls), wanted).prepare(leaves, tuple(numbers))
-                    with uninterrupted():  # an interrupt would lose both donated inputs and results
+                    with defer_interrupts():  # an interrupt would lose both donated inputs and results
                         is_running = True
                         self.store(arrays, conditions, *start())
             except BaseException as error:

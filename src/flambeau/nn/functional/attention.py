@@ -99,13 +99,13 @@ def scaled_dot_product_attention(
         if is_causal:
             attn_mask, is_causal = _causal_too(attn_mask, query, key, value, dropout_p), False
     shape = _weights_shape(query, key, value, attn_mask)
-    dropped = _dropped(shape, query, key, value, dropout_p) if dropout_p > 0 else None
+    dropped = _draw_dropout(shape, query, key, value, dropout_p) if dropout_p > 0 else None
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1] or 1)
     return ops.attention(query, key, value, attn_mask, dropped, scale=float(scale), causal=bool(is_causal))
 
 
-def _dropped(shape, query, key, value, p):
+def _draw_dropout(shape, query, key, value, p):
     """Dropout factors for attention weights of a shape; in float32 for half precision, like the weights.
 
     On devices whose kernel draws them, their random key.

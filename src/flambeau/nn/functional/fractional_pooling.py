@@ -1,6 +1,6 @@
 """Fractional max pooling: windows at random steps."""
 
-from ..._signatures import named
+from ..._signatures import set_name
 from ...functions._args import as_int, need_tensor
 from ...functions.random import rand
 from ...ops import pool as ops
@@ -59,8 +59,8 @@ def _fractional_max_pool(n):
         return found if return_indices else found[0]
 
     doc = "Maxima over windows in random steps{}. See ``FractionalMaxPool{}d``."
-    return (named(fractional_max_pool, name, doc.format("", n)),
-            named(with_indices, name + "_with_indices", doc.format(", and their places", n)))
+    return (set_name(fractional_max_pool, name, doc.format("", n)),
+            set_name(with_indices, name + "_with_indices", doc.format(", and their places", n)))
 
 
 def _sizes(spatial, output_size, output_ratio, n, name):

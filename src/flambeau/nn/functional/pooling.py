@@ -3,7 +3,7 @@
 import math
 
 from ..._dtypes import int64
-from ..._signatures import named
+from ..._signatures import set_name
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
 from ...ops import pool as ops
@@ -133,8 +133,8 @@ def _max_pool(n):
         return found if return_indices else found[0]
 
     doc = "The largest element of each window, {} its place. See ``MaxPool{}d``."
-    return (named(max_pool, name, doc.format("with ``return_indices``", n)),
-            named(with_indices, name + "_with_indices", doc.format("and", n)))
+    return (set_name(max_pool, name, doc.format("with ``return_indices``", n)),
+            set_name(with_indices, name + "_with_indices", doc.format("and", n)))
 
 
 def _adaptive_max_pool(n):
@@ -150,8 +150,8 @@ def _adaptive_max_pool(n):
         return found if return_indices else found[0]
 
     doc = "The largest elements of ``output_size`` windows, {} their places."
-    return (named(adaptive_max_pool, name, doc.format("with ``return_indices``")),
-            named(with_indices, name + "_with_indices", doc.format("and")))
+    return (set_name(adaptive_max_pool, name, doc.format("with ``return_indices``")),
+            set_name(with_indices, name + "_with_indices", doc.format("and")))
 
 
 def _adaptive(input, output_size, n, name):

@@ -98,7 +98,7 @@ def forget_input(output, input):
             or node.op not in _CONVOLUTIONS or not node.inputs or node.inputs[0] is not input._a):
         return
     own = storage_of(input)
-    if own.uncounted:
+    if own.has_uncounted_writes:
         return
     settings, (x, _, bias) = source.settings, source.inputs
     act = pieces_of(settings["activation"], settings["numbers"])

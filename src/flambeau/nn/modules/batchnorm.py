@@ -203,10 +203,10 @@ class _InstanceNorm(_NormBase):
                           "silence this warning by not passing in num_features, which is not used because affine=False",
                           stacklevel=2)
         if input.dim() == self._ranks[0]:
-            return self._normalized(input.unsqueeze(0)).squeeze(0)
-        return self._normalized(input)
+            return self._normalize(input.unsqueeze(0)).squeeze(0)
+        return self._normalize(input)
 
-    def _normalized(self, input):
+    def _normalize(self, input):
         return F.instance_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias,
             self.training or not self.track_running_stats, 0.0 if self.momentum is None else self.momentum, self.eps,

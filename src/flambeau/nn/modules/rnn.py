@@ -39,7 +39,7 @@ GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 DERIVED = ("_flat_weights", "_flat_weight_refs")  # lists of parameters that PyTorch's modules have
 
 
-def _permuted(x, permutation):
+def _permute(x, permutation):
     return index_select(x, 1, permutation)
 
 
@@ -160,7 +160,7 @@ class RNNBase(Module):
 
     def permute_hidden(self, hx, permutation):
         """Permutes the states of the batch."""
-        return hx if permutation is None else _permuted(hx, permutation)
+        return hx if permutation is None else _permute(hx, permutation)
 
     # ---- the call, in terms of tuples of states
 
@@ -328,7 +328,7 @@ class LSTM(RNNBase):
 
     def permute_hidden(self, hx, permutation):
         """Permutes the states of the batch."""
-        return hx if permutation is None else (_permuted(hx[0], permutation), _permuted(hx[1], permutation))
+        return hx if permutation is None else (_permute(hx[0], permutation), _permute(hx[1], permutation))
 
     def _zero_states(self, input, batch_sizes):
         cell = self._zeros(input, self.get_expected_cell_size(input, batch_sizes))

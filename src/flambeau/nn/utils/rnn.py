@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..._device import contiguous_format
 from ..._dtypes import int64
-from ..._signatures import named
+from ..._signatures import set_name
 from ..._tensor import Tensor
 from ...functions import packed as functions
 from ...functions.creation import arange, full
@@ -116,7 +116,7 @@ def _conversion(name):
         data = getattr(self.data, name)()
         return self if data is self.data else self._replace(data=data)
 
-    return named(method, name, f"The sequences with ``data.{name}()``.")
+    return set_name(method, name, f"The sequences with ``data.{name}()``.")
 
 
 for _name in ("double", "float", "half", "long", "int", "short", "char", "byte"):

@@ -40,7 +40,7 @@ class LRScheduler:
 
     _get_lr_called_within_step = False
     _is_initial = False
-    _unsaved: tuple[str, ...] = ("optimizer",)  # attributes not in the state dict
+    _transient: tuple[str, ...] = ("optimizer",)  # attributes not in the state dict
 
     def __init__(self, optimizer, last_epoch=-1):
         check_optimizer(optimizer)
@@ -66,7 +66,7 @@ class LRScheduler:
 
     def state_dict(self):
         """Returns the state: everything except the optimizer."""
-        return {name: value for name, value in self.__dict__.items() if name not in self._unsaved}
+        return {name: value for name, value in self.__dict__.items() if name not in self._transient}
 
     def load_state_dict(self, state_dict):
         """Loads the state of a scheduler."""

@@ -134,7 +134,7 @@ class CyclicLR(_MomentumScheduler):
         last_epoch: the batch to resume from; -1 to start.
     """
 
-    _unsaved = ("optimizer", "_scale_fn_ref")
+    _transient = ("optimizer", "_scale_fn_ref")
 
     def __init__(self, optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0,
                  scale_fn=None, scale_mode="cycle", cycle_momentum=True, base_momentum=0.8, max_momentum=0.9,

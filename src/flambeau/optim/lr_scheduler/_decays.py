@@ -11,7 +11,7 @@ from ._base import LRScheduler, state_of
 class _LambdaScheduler(LRScheduler):
     """Base class of schedulers with a function per group."""
 
-    _unsaved = ("optimizer", "lr_lambdas")
+    _transient = ("optimizer", "lr_lambdas")
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         count = len(optimizer.param_groups)

@@ -184,7 +184,7 @@ def hparams(hparam_dict=None, metric_dict=None, hparam_domain_discrete=None):
     for name, value in hparam_dict.items():
         if value is None:
             continue
-        data_type, field, value = _typed(name, value)
+        data_type, field, value = _type_of(name, value)
         setattr(start.hparams[name], field, value)
         info = api_pb2.HParamInfo(name=name, type=data_type)
         for choice in domains.get(name, ()):
@@ -199,7 +199,7 @@ def hparams(hparam_dict=None, metric_dict=None, hparam_domain_discrete=None):
     )
 
 
-def _typed(name, value):
+def _type_of(name, value):
     """(type, field of the record, value) of a hyperparameter."""
     if isinstance(value, bool):
         return api_pb2.DataType.Value("DATA_TYPE_BOOL"), "bool_value", value

@@ -71,12 +71,12 @@ class Segments:
         self._all = []
         self._free = defaultdict(list)  # numbers by size
         self._by_address = {}
-        self._gone = []  # segments whose arrays were freed here, appended by any thread
+        self._free_queue = []  # segments whose arrays were freed here, appended by any thread
 
     def array(self, nbytes):
         """A byte array in a free segment, which remains in use until the array is freed."""
         segment = self._take(nbytes)
-        return np.asarray(Lease(segment.memory, segment.number, self._gone.append))[:nbytes]
+        return np.asarray(Lease(segment.memory, segment.number, self._free_queue.append))[:nbytes]
 
     def lend(self, raw):
         """The loan of a byte array, copied to a segment unless it already is at the start of one."""
@@ -90,8 +90,8 @@ class Segments:
         return Loan(segment.number, segment.memory.size, raw.nbytes)
 
     def _take(self, nbytes):
-        while self._gone:
-            self.release(self._gone.pop())
+        while self._free_queue:
+            self.release(self._free_queue.pop())
         size = 1 << (max(nbytes, 1) - 1).bit_length()  # untouched pages cost nothing
         free = self._free[size]
         segment = self._all[free.pop()] if free else self._add(size)
