@@ -10,7 +10,7 @@ from .._tensor import Tensor, wrap
 from ._lifted import XLA
 from ._places import Argument, Gradient
 from ._pytree import ArgumentContainer, Tree, unflatten
-from ._records import DRAW
+from ._records import DrawInput
 from ._segment import COMPILER_OPTIONS, cpu_of_jax, on_cpu
 
 
@@ -27,7 +27,7 @@ class Loop:
     def __init__(self, program):
         self.program = program
         self.state = [w.index for w in program.writes]
-        self.draws = [i for i, x in enumerate(program.inputs) if x.kind is DRAW]
+        self.draws = [i for i, x in enumerate(program.inputs) if type(x) is DrawInput]
         self.batches = [i for i in program.tensor_indices if isinstance(program.inputs[i].place, Argument)]
         varying = {*self.state, *self.draws, *self.batches}
         self.fixed_inputs = [i for i in program.partition.inputs_of_whole if i not in varying]
@@ -79,7 +79,7 @@ class Loop:
 
     def draw(self):
         """The random numbers of one step."""
-        return [self.program.inputs[i].draw() for i in self.draws]
+        return [self.program.inputs[i].compute() for i in self.draws]
 
     def program_for(self, count, arrays):
         if count not in self.executables:

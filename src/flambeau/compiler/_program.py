@@ -28,10 +28,6 @@ from ._places import MISSING, PlaceList
 from ._pytree import unflatten, unflatten_keys
 from ._recording import Recording
 from ._records import (
-    DRAW,
-    FLOAT,
-    GRADIENT,
-    TENSOR,
     Alias,
     Assignment,
     DrawInput,
@@ -87,15 +83,14 @@ class Program:
         self.grad_inputs = [x.index for x in recording.grad_inputs]
         self.sources = recording.sources  # for each gradient, the numbers of the results that it depends on
         self.writes = [Write(x.index, x.rebound) for x in recording.write_targets]
-        self.tensor_inputs = TensorInputs([x for x in self.inputs if x.kind is TENSOR],
+        self.tensor_inputs = TensorInputs([x for x in self.inputs if type(x) is TensorInput],
                                           [self.inputs[w.index] for w in self.writes if not w.rebind])
         self.places = PlaceList()
         number_of = self.places.number
-        self.tensor_indices = [i for i, x in enumerate(self.inputs) if x.kind is TENSOR]
+        self.tensor_indices = [i for i, x in enumerate(self.inputs) if type(x) is TensorInput]
         numbers = {i: number_of(self.inputs[i].place) for i in self.tensor_indices}  # inputs get the first numbers
         self.spread = picker([numbers.get(i, -1) for i in range(len(self.inputs))])
-        self.computations = [(i, x.compute if x.kind is FLOAT else x.draw) for i, x in enumerate(self.inputs)
-                         if x.kind in (FLOAT, DRAW)]
+        self.computations = [(i, x.compute) for i, x in enumerate(self.inputs) if type(x) in (FloatInput, DrawInput)]
         self.rebinds = [nr for nr, w in enumerate(self.writes) if w.rebind]
         self.exchanges = [nr for nr, w in enumerate(self.writes) if w.index in self.partition.layout.donatable]
         others = {*range(len(self.writes))} - {*self.rebinds, *self.exchanges}
@@ -399,7 +394,8 @@ class CompiledFunctionBackward(tape.Node):
         absent = {nr for nr, g in enumerate(grads) if g is None}
         grads = [tape.zeros_for(self, nr, False) if g is None else g for nr, g in enumerate(grads)]
         records = [program.inputs[i] for i in partition.backward_inputs]
-        arrays = [XLA.concrete(grads[x.nr]) if x.kind is GRADIENT else a for x, a in zip(records, inputs, strict=True)]
+        arrays = [XLA.concrete(grads[x.nr]) if type(x) is GradientInput else a
+                  for x, a in zip(records, inputs, strict=True)]
         found = partition.run_backward(residuals, arrays)
         if program.device is not CPU and not XLA.is_verified():
             found = program.defer_gradients(found)

@@ -9,8 +9,6 @@ from typing import Any
 from .._tensor import Tensor
 from ..engines._views import with_key
 
-TENSOR, DRAW, FLOAT, GRADIENT = "tensor", "draw", "float", "gradient"
-
 
 @dataclasses.dataclass(slots=True)
 class TensorInput:
@@ -19,16 +17,12 @@ class TensorInput:
     place: Any
     signature: tuple
 
-    kind = TENSOR
-
 
 @dataclasses.dataclass(slots=True)
 class DrawInput:
     """Random numbers, drawn before each run."""
 
-    draw: Callable
-
-    kind = DRAW
+    compute: Callable
 
 
 @dataclasses.dataclass(slots=True)
@@ -37,16 +31,12 @@ class FloatInput:
 
     compute: Callable
 
-    kind = FLOAT
-
 
 @dataclasses.dataclass(slots=True)
 class GradientInput:
     """The gradient of differentiable output number ``nr``. Only backward has such inputs."""
 
     nr: int
-
-    kind = GRADIENT
 
 
 @dataclasses.dataclass(slots=True)

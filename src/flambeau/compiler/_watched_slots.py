@@ -14,11 +14,15 @@ ESCAPED = (
 )
 
 
-class WatchedArray:
-    """Replaces the slot ``Tensor._a`` during tracing."""
+class WatchedSlot:
+    """Replaces a slot of Tensor during tracing."""
 
     def __init__(self, trace):
         self.trace = trace
+
+
+class WatchedArray(WatchedSlot):
+    """Replaces the slot ``Tensor._a``."""
 
     def __get__(self, t, owner=None):
         if t is None:
@@ -52,11 +56,8 @@ class WatchedArray:
         slot_a.__set__(t, array)
 
 
-class WatchedGrad:
-    """Replaces the slot ``Tensor._grad`` during tracing."""
-
-    def __init__(self, trace):
-        self.trace = trace
+class WatchedGrad(WatchedSlot):
+    """Replaces the slot ``Tensor._grad``."""
 
     def __get__(self, t, owner=None):
         if t is None:
@@ -82,11 +83,8 @@ class WatchedGrad:
         return noted
 
 
-class WatchedNode:
-    """Replaces the slot ``Tensor._node`` during tracing: reading the history of a tensor from outside lifts it."""
-
-    def __init__(self, trace):
-        self.trace = trace
+class WatchedNode(WatchedSlot):
+    """Replaces the slot ``Tensor._node``: reading the history of a tensor from outside lifts it."""
 
     def __get__(self, t, owner=None):
         if t is None:
@@ -101,11 +99,8 @@ class WatchedNode:
         slot_node.__set__(t, node)
 
 
-class WatchedHooks:
-    """Replaces the slot ``Tensor._hooks`` during tracing."""
-
-    def __init__(self, trace):
-        self.trace = trace
+class WatchedHooks(WatchedSlot):
+    """Replaces the slot ``Tensor._hooks``."""
 
     def __get__(self, t, owner=None):
         if t is None:

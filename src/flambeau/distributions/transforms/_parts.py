@@ -11,7 +11,7 @@ from ._transform import Transform
 class _PartsTransform(Transform):
     """Base class for transforms that apply a different one to each slice."""
 
-    def __init__(self, tseq, dim, cache_size):
+    def __init__(self, tseq, dim=0, cache_size=0):
         if not all(isinstance(t, Transform) for t in tseq):
             raise AssertionError("All elements of tseq must be Transform instances")
         super().__init__(cache_size=cache_size)
@@ -52,6 +52,8 @@ class CatTransform(_PartsTransform):
         tensor([1., 0., 0.])
     """
 
+    _parameters = ("transforms", "dim", "lengths")
+
     def __init__(self, tseq, dim=0, lengths=None, cache_size=0):
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
@@ -66,11 +68,6 @@ class CatTransform(_PartsTransform):
     def length(self):
         """The size of the dimension."""
         return sum(self.lengths)
-
-    def with_cache(self, cache_size=1):
-        if self._cache_size == cache_size:
-            return self
-        return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
 
     def _split(self, value):
         if not -value.dim() <= self.dim < value.dim():
@@ -115,11 +112,7 @@ class StackTransform(_PartsTransform):
                 [1., 0.]])
     """
 
-    def __init__(self, tseq, dim=0, cache_size=0):
-        super().__init__(tseq, dim, cache_size)
-
-    def with_cache(self, cache_size=1):
-        return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
+    _parameters = ("transforms", "dim")
 
     def _split(self, value):
         if not -value.dim() <= self.dim < value.dim():

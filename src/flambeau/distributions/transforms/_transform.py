@@ -80,7 +80,10 @@ class Transform:
             return self
         if type(self).__init__ is Transform.__init__:
             return type(self)(cache_size=cache_size)
-        raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
+        cls = next((cls for cls in type(self).__mro__ if "_parameters" in vars(cls)), None)
+        if cls is None:
+            raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
+        return cls(*[getattr(self, name) for name in cls._parameters], cache_size=cache_size)
 
     def __eq__(self, other):
         return self is other
@@ -194,6 +197,8 @@ class ComposeTransform(Transform):
         tensor([1.])
     """
 
+    _parameters = ("parts",)
+
     def __init__(self, parts, cache_size=0):
         super().__init__(cache_size=cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
@@ -235,9 +240,6 @@ class ComposeTransform(Transform):
         inverse = ComposeTransform([part.inv for part in reversed(self.parts)])
         inverse._inverse_transform = weakref.ref(self)
         return inverse
-
-    def with_cache(self, cache_size=1):
-        return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size=cache_size)
 
     def __call__(self, x):
         for part in self.parts:
@@ -293,15 +295,12 @@ class IndependentTransform(Transform):
         cache_size: the size of the cache, 0 or 1.
     """
 
+    _parameters = ("base_transform", "reinterpreted_batch_ndims")
+
     def __init__(self, base_transform, reinterpreted_batch_ndims, cache_size=0):
         super().__init__(cache_size=cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-
-    def with_cache(self, cache_size=1):
-        if self._cache_size == cache_size:
-            return self
-        return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size)
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self):

@@ -20,6 +20,7 @@ class ReshapeTransform(Transform):
     """
 
     bijective = True
+    _parameters = ("in_shape", "out_shape")
 
     def __init__(self, in_shape, out_shape, cache_size=0):
         self.in_shape = Size(in_shape)
@@ -36,11 +37,6 @@ class ReshapeTransform(Transform):
     @constraints.dependent_property(is_discrete=False)
     def codomain(self):
         return constraints.independent(constraints.real, len(self.out_shape))
-
-    def with_cache(self, cache_size=1):
-        if self._cache_size == cache_size:
-            return self
-        return ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
 
     def _call(self, x):
         return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
