@@ -88,20 +88,21 @@ class ViewArray:
         return self.value[key]
 
 
-def _operator(name):
-    call = getattr(operator, name)
-    return lambda self, other: call(self.value, value_of(other)), lambda self, other: call(value_of(other), self.value)
+def define_operators(cls, apply):
+    """Gives a class of arrays Python's operators, computed by ``apply(call, *operands)``."""
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift",
+                 "rshift"):
+        call = getattr(operator, name)
+        setattr(cls, f"__{name.rstrip('_')}__", lambda self, other, call=call: apply(call, self, other))
+        setattr(cls, f"__r{name.rstrip('_')}__", lambda self, other, call=call: apply(call, other, self))
+    for call in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+        setattr(cls, f"__{call.__name__}__", lambda self, other, call=call: apply(call, self, other))
+    for call in (operator.neg, operator.invert, operator.abs, operator.pos):
+        setattr(cls, f"__{call.__name__}__", lambda self, call=call: apply(call, self))
+    cls.__hash__ = object.__hash__
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor"):
-    _straight, _reflected = _operator(_name)
-    setattr(ViewArray, f"__{_name.rstrip('_')}__", _straight)
-    setattr(ViewArray, f"__r{_name.rstrip('_')}__", _reflected)
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(ViewArray, f"__{_name}__", _operator(_name)[0])
-for _call in (operator.neg, operator.invert, operator.abs):
-    setattr(ViewArray, f"__{_call.__name__}__", lambda self, call=_call: call(self.value))
-ViewArray.__hash__ = object.__hash__  # type: ignore[method-assign]
+define_operators(ViewArray, lambda call, *operands: call(*map(value_of, operands)))
 
 
 def value_of(x):

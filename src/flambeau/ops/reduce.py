@@ -226,10 +226,10 @@ for spec in (max_all, min_all):
     spec.vjp(x=lambda g, x, out, axis: to_ties(g, x, out, axis))
 
 
-def to_ties(g, x, out, axis):
+def to_ties(g, x, out, axis, share=None):
     """The gradient of a maximum or minimum, shared by the elements that attain it."""
     shape = tuple(x.shape)
-    return keep_dims(g, shape, axis) * ties(x, keep_dims(out, shape, axis), axis=axis)
+    return keep_dims(g, shape, axis) * (share or ties)(x, keep_dims(out, shape, axis), axis=axis)
 
 
 @op
@@ -242,8 +242,7 @@ def ties(k, x, extreme, *, axis):
 
 def to_equals(g, x, out, axis):
     """``to_ties``, with a gradient of nan if no element is equal, since the result is nan."""
-    shape = tuple(x.shape)
-    return keep_dims(g, shape, axis) * equals(x, keep_dims(out, shape, axis), axis=axis)
+    return to_ties(g, x, out, axis, equals)
 
 
 @op

@@ -22,7 +22,7 @@ from ..._interrupts import defer_interrupts, is_interrupt
 from ..._modes import NO_TRACER, modes
 from ..._precision import precision
 from .. import ShapedArray
-from .._views import ViewArray
+from .._views import ViewArray, define_operators
 from ._calls import ARRAY, TRACED_ERRORS, Aval, Signature, Unrecordable, read_call, rebuild
 from ._conditions import Run, recording_lock, users_line, verify, verify_early
 from ._failures import FAILED, as_pytorch_error, failure_of, note_failure
@@ -176,20 +176,7 @@ def update(array, key, name, *args, **kwargs):
     return getattr(array.at[key], name)(*args, **kwargs)
 
 
-def _operators(call):
-    return lambda self, other: record(call, (self, other), {}), lambda self, other: record(call, (other, self), {})
-
-
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift",
-              "rshift"):
-    _straight, _reflected = _operators(getattr(operator, _name))
-    setattr(LazyArray, f"__{_name.rstrip('_')}__", _straight)
-    setattr(LazyArray, f"__r{_name.rstrip('_')}__", _reflected)
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(LazyArray, f"__{_name}__", _operators(getattr(operator, _name))[0])
-for _call in (operator.neg, operator.invert, operator.abs, operator.pos):
-    setattr(LazyArray, f"__{_call.__name__}__", lambda self, call=_call: record(call, (self,), {}))
-LazyArray.__hash__ = object.__hash__  # type: ignore[method-assign]
+define_operators(LazyArray, lambda call, *operands: record(call, operands, {}))
 
 
 # ---- graphs

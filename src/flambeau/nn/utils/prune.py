@@ -217,50 +217,47 @@ class L1Unstructured(_Unstructured):
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
 
-class RandomStructured(BasePruningMethod):
-    """Prunes an amount of channels along a dimension at random."""
+class _Structured(BasePruningMethod):
+    """Base of methods that prune an amount of channels; ``_keep`` selects those that stay."""
 
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount, dim=-1):
         _check_amount(amount)
-        self.amount = amount
-        self.dim = dim
+        self.amount, self.dim = amount, dim
 
     def compute_mask(self, t, default_mask):
         channels = _channels(t, self.dim)
         count = _count(self.amount, channels)
         if not count:
             return default_mask
+        mask = zeros_like(t)
+        mask[(slice(None),) * (self.dim % t.dim()) + (self._keep(t, channels, count),)] = 1
+        return mask * default_mask.to(dtype=t.dtype)
+
+
+class RandomStructured(_Structured):
+    """Prunes an amount of channels along a dimension at random."""
+
+    def _keep(self, t, channels, count):
         draws = rand(channels)
-        threshold = kthvalue(draws, k=count).values
-        return _of_channels(t, self.dim, draws > threshold) * default_mask.to(dtype=t.dtype)
+        return draws > kthvalue(draws, k=count).values
 
     @classmethod
     def apply(cls, module, name, amount, dim=-1):
         return super().apply(module, name, amount=amount, dim=dim)
 
 
-class LnStructured(BasePruningMethod):
+class LnStructured(_Structured):
     """Prunes the channels along a dimension with the smallest norms."""
-
-    PRUNING_TYPE = "structured"
 
     def __init__(self, amount, n, dim=-1):
         _check_amount(amount)
-        self.amount = amount
-        self.n = n
-        self.dim = dim
+        self.amount, self.n, self.dim = amount, n, dim
 
-    def compute_mask(self, t, default_mask):
-        channels = _channels(t, self.dim)
-        count = _count(self.amount, channels)
-        if not count:
-            return default_mask
-        dim = self.dim % t.dim()
-        others = [d for d in range(t.dim()) if d != dim]
-        norms = vector_norm(t, float(self.n), dim=others)
-        return _of_channels(t, dim, topk(norms, k=channels - count, largest=True).indices) * default_mask
+    def _keep(self, t, channels, count):
+        others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
+        return topk(vector_norm(t, float(self.n), dim=others), k=channels - count, largest=True).indices
 
     @classmethod
     def apply(cls, module, name, amount, n, dim, importance_scores=None):
@@ -395,11 +392,4 @@ def _without(mask, scores, count, largest):
     """A mask with zeros at the `count` largest or smallest scores."""
     mask = mask.clone(memory_format=contiguous_format)
     mask.view(-1)[topk(scores.reshape(-1), k=count, largest=largest).indices] = 0
-    return mask
-
-
-def _of_channels(t, dim, channels):
-    """A mask with ones at certain channels only."""
-    mask = zeros_like(t)
-    mask[(slice(None),) * (dim % t.dim()) + (channels,)] = 1
     return mask
