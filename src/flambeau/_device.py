@@ -8,15 +8,15 @@ from ._threads import per_thread
 
 NO_ENGINE = "{kind} devices are not supported: there is no engine for them. Use cpu, cuda, tpu, xla or meta."
 _KNOWN = ("cpu", "cuda", "xla", "tpu", "meta", "mps", "xpu", "mkldnn", "hpu", "mtia", "privateuseone")
-_ACCELERATORS = ("cuda", "tpu", "xla")  # their engine is XLA
+_ACCELERATORS = ("cuda", "tpu", "xla")  # computed by the XLA engine
 
 
 class AcceleratorError(RuntimeError):
-    """What goes wrong on an accelerator."""
+    """An error of an accelerator."""
 
 
 class OutOfMemoryError(RuntimeError):
-    """An accelerator has no memory left."""
+    """An accelerator is out of memory."""
 
 
 class device:
@@ -82,16 +82,16 @@ class _Defaults(threading.local):
 
 _defaults = per_thread(_Defaults())
 _default_device = CPU
-_current: dict[str, int] = {}  # the index that is meant by a kind of device alone, where it is not 0
+_current: dict[str, int] = {}  # current devices, by type, if not number 0
 
 
 def current_index(kind):
-    """The index of the current device of a kind."""
+    """The index of the current device of a type."""
     return _current.get(kind, 0)
 
 
 def set_current_index(kind, index):
-    """Makes a device the current one of its kind: the one that is meant without an index."""
+    """Makes a device the current one of its type, to which the type without an index refers."""
     _current[kind] = index
 
 
@@ -161,7 +161,7 @@ class _Named:
         return f"torch.{self.name}"
 
     def __reduce__(self):
-        return self.name  # of the module that users find it in
+        return self.name  # its public module
 
 
 class layout(_Named):

@@ -51,7 +51,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self):
-        return self.name  # of the module that users find it in
+        return self.name  # its public module
 
 
 def _make(name, np_dtype, category, is_signed=True):
@@ -89,7 +89,7 @@ ALIASES = {"half": float16, "float": float32, "double": float64, "short": int16,
 
 _BY_NAME = {d.name: d for d in ALL}
 _BY_NP = {d.np: d for d in ALL}
-# By the number that NumPy gave the type; some types of C are the same thing under two numbers.
+# By type number. Some C types are the same under two numbers.
 BY_NUM = {t.num: _BY_NP[t] for t in map(np.dtype, "?bBhHiIlLqQefdFD")} | {d.np.num: d for d in ALL}
 
 # Half-precision element types: arithmetic on them runs in float32 and is rounded once at the end.
@@ -115,11 +115,11 @@ def from_np(np_dtype):
         ) from None
 
 
-# NumPy's type numbers ascend: bool, the integers, the floats, the complex numbers, and float16 after all of them. Types
-# that others add, as ml_dtypes does, come last.
+# NumPy's type numbers ascend: bool, integers, floats, complex numbers, then float16; registered types, such as those of
+# ml_dtypes, are last.
 BOOL_TYPE, FIRST_INTEGER = np.dtype(bool).num, np.dtype(np.int8).num
 FIRST_FLOAT, LAST_FLOAT = np.dtype(np.float32).num, np.dtype(np.longdouble).num
-FIRST_HALF = np.dtype(np.float16).num  # from here on: what is computed in float32
+FIRST_HALF = np.dtype(np.float16).num  # from here on, arithmetic runs in float32
 FIRST_FOREIGN = 256
 LAST_TYPE = 1 << 30
 
@@ -147,7 +147,7 @@ C_NAMES = {
     "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int",
     "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}  # in those of PyTorch's messages that come from C++; bool is the same in both
+}  # in PyTorch's messages from C++; bool is the same in both
 
 
 def type_word(dtype):
@@ -299,7 +299,7 @@ class finfo:
         self.max = float(info.max)
         self.min = float(info.min)
         self.tiny = self.smallest_normal = float(info.smallest_normal)
-        self.resolution = float(f"1e-{int(-math.log10(self.eps))}")  # of the decimal digits that are always right
+        self.resolution = float(f"1e-{int(-math.log10(self.eps))}")  # the number of reliable decimal digits
 
     def __repr__(self):
         r, lo, hi, e, t = (f"{v:.6g}" for v in (self.resolution, self.min, self.max, self.eps, self.tiny))

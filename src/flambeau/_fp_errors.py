@@ -32,17 +32,17 @@ def ignore_fp_errors():
         reset_errors(token)
 
 
-# run_in_fp_context(function, *arguments) calls in a context in which floating-point errors are ignored: that costs a
-# fifth of setting the state and setting it back. Only one call at a time can be in it; see `is_context_busy`.
+# run_in_fp_context(function, *arguments) calls in a context that ignores floating-point errors, at a fifth of the cost
+# of changing the state. Only one call can be in it at a time; see `is_context_busy`.
 _fp_context = contextvars.Context()
 _fp_context.run(np.seterr, all="ignore")
 run_in_fp_context = _fp_context.run
 
 
 def is_context_busy(error):
-    """Whether a call in the context has not begun, because another one (in another thread, say) was not over.
+    """Whether a call in the context has not started because another one was active (in another thread, for example).
 
-    Such an error comes from no frame of what was called. Nor does one of a builtin, which may as well be called again.
+    Such an error has no frame of the called function. The same is true for a builtin, which may be called again.
     """
     return type(error) is RuntimeError and error.__traceback__.tb_next is None
 

@@ -24,16 +24,16 @@ DEFAULT_SEED = 67280421310721
 
 _WORDS = 624
 
-# A saved state is this record, byte for byte what PyTorch saves: a state travels both ways.
+# The record of a saved state, identical to PyTorch's, so states can be exchanged.
 _STATE = np.dtype(
     [
         ("seed", "<u8"),
-        ("left", "<i4"),  # words until the twister must be turned again, plus one
+        ("left", "<i4"),  # number of words until the next twist, plus one
         ("seeded", "<i4"),
         ("next", "<u8"),  # index of the next word
         ("words", "<u8", _WORDS),
         ("normal_x", "<f8"),
-        ("normal_y", "<f8"),  # the normal kept back from the last pair
+        ("normal_y", "<f8"),  # the second normal of the last pair
         ("normal_rho", "<f8"),
         ("normal_is_valid", "<i4"),
         ("_gap", "<i4"),
@@ -53,7 +53,7 @@ SEEDED_IN_PROGRAM = (
     "program only draws. Do that before calling the compiled function, and pass the generator to what draws."
 )
 
-# Below this many 64-bit words the set-up of NumPy's bulk draw costs more than joining halves does.
+# With fewer 64-bit words, setting up NumPy's bulk draw costs more than joining halves.
 _BULK = 512
 
 
@@ -78,7 +78,7 @@ class Generator:
 
     @classmethod
     def with_seed(cls, device, seed):
-        """A generator in a state in which another one could have been all along: it may be made while tracing."""
+        """A generator with a seed, which may be created while tracing."""
         self = cls.__new__(cls)
         self._begin(device, seed)
         return self
@@ -88,13 +88,13 @@ class Generator:
         if self._device.type not in ("cpu", "meta"):
             try:
                 engine_on(self._device).jax_device(self._device)
-            except AssertionError as error:  # which is what moving a tensor to a missing GPU raises
+            except AssertionError as error:  # the error for moving a tensor to a missing GPU
                 raise RuntimeError(f"Cannot get {self._device.type.upper()} generator: {error}") from None
         self._lock = threading.RLock()
         self._twister = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._twister)
-        self._capsule = self._twister.capsule  # the twister as native kernels see it
-        # Its words and its position where they lie: NumPy's own `state` builds a dict word by word.
+        self._capsule = self._twister.capsule  # the twister, for native kernels
+        # Its words and position in memory: NumPy's own `state` builds a dict, which is slow.
         words = ctypes.c_uint32 * (_WORDS + 1)
         self._memory = np.frombuffer(words.from_address(self._twister.ctypes.state_address), np.uint32)
         self._restart(seed)
@@ -177,7 +177,7 @@ class Generator:
             record["seed"] = self._seed
             record["left"] = _WORDS + 1 - position
             record["seeded"] = 1
-            # PyTorch points a stream nobody has drawn from at word 0, an exhausted one at the end.
+            # In PyTorch, a fresh stream points at word 0, an exhausted one past the end.
             record["next"] = 0 if self._untouched else position
             record["words"] = self._memory[:_WORDS]
             if self._next_normal is not None:

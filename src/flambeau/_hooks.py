@@ -13,7 +13,7 @@ class TensorHooks:
     def __init__(self):
         self.grad = OrderedDict()
         self.post_accumulate = OrderedDict()
-        self.retain = None  # weak reference to the tensor whose .grad is to be kept
+        self.retain = None  # weak reference to the tensor whose .grad to retain
         self.end = None  # weak reference to the AccumulateGrad of a leaf
 
 

@@ -4,11 +4,11 @@ import _signal  # type: ignore[import-not-found]  # the signal module takes long
 import threading
 
 SIGNALS = [getattr(_signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2")
-           if hasattr(_signal, name)]  # those whose handlers are known to raise errors
+           if hasattr(_signal, name)]  # handlers of these often raise errors
 
 
 def is_interrupt(error):
-    """Whether a handler of a signal has raised an error, which says nothing of the code that it came to."""
+    """Whether an error was raised by a signal handler, not by the interrupted code."""
     if isinstance(error, KeyboardInterrupt):
         return True
     handlers = [handler for handler in map(_signal.getsignal, SIGNALS) if callable(handler)]
@@ -38,7 +38,7 @@ class defer_interrupts:
                     if callable(handler):
                         self.handlers.append((number, handler))
                         _signal.signal(number, self.note)
-            except BaseException:  # of a handler that was to run before
+            except BaseException:  # of a handler that should have run before
                 self.restore()
                 raise
 

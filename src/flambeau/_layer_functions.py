@@ -33,7 +33,7 @@ __all__ = [
     "poisson_nll_loss", "rms_norm", "triplet_margin_loss",
 ]
 
-REDUCTIONS = ("none", "mean", "sum")  # by the numbers that stand for them here
+REDUCTIONS = ("none", "mean", "sum")  # by PyTorch's numbers for them
 GRID_MODES = ("bilinear", "nearest", "bicubic")
 GRID_PADDINGS = ("zeros", "border", "reflection")
 

@@ -131,7 +131,7 @@ def elementwise_strides(shape, operands):
     """
     aligned = [align_strides(shape, *operand) for operand in operands]
     inward = list(range(len(shape)))[::-1]  # the axes from the innermost to the outermost
-    for i in range(1, len(inward)):  # an insertion sort, because the comparison of two axes may stay open
+    for i in range(1, len(inward)):  # an insertion sort, since two axes may be incomparable
         axis, place = inward[i], i
         for j in reversed(range(i)):
             lies_inside = _lies_inside(axis, inward[j], aligned)

@@ -32,5 +32,5 @@ def fill_each(arrays, values):
 
 
 if os.environ.get("FLAMBEAU_NATIVE") != "0":
-    with contextlib.suppress(ImportError):  # it was not built, or from other sources
+    with contextlib.suppress(ImportError):  # not built, or built from other sources
         from ._kernels import are_equal_numbers, are_plain, fill_each, forms_of  # noqa: F401

@@ -21,7 +21,7 @@ def places_of_types(objects, types):
 
 
 if os.environ.get("FLAMBEAU_NATIVE") != "0":
-    with contextlib.suppress(ImportError):  # it was not built, or from other sources
+    with contextlib.suppress(ImportError):  # not built, or built from other sources
         from ._kernels import pick, places_of_types  # noqa: F401
 
 

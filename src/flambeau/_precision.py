@@ -33,7 +33,7 @@ class Precision:
 
 
 class _Layer(threading.local):
-    is_recurrent = False  # whether products are those of a recurrent layer
+    is_recurrent = False  # whether products belong to a recurrent layer
 
 
 precision = Precision()
@@ -42,7 +42,7 @@ layer = per_thread(_Layer())
 
 @contextlib.contextmanager
 def recurrent_layer(inside=True):
-    """A context in which products count as those of a recurrent layer, or do not."""
+    """A context in which products count as those of a recurrent layer, unless `inside` is False."""
     before, layer.is_recurrent = layer.is_recurrent, inside
     try:
         yield

@@ -3,7 +3,7 @@
 import contextlib
 import types
 
-_GROUPS = frozenset(("triton", "cpp", "trace", "aot_inductor"))  # settings of the inductor that have settings
+_GROUPS = frozenset(("triton", "cpp", "trace", "aot_inductor"))  # names of settings that contain settings
 
 
 class Settings(types.ModuleType):

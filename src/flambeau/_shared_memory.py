@@ -63,7 +63,7 @@ class SharedMemory:
 def _nameless_file():
     if hasattr(os, "memfd_create"):
         return os.memfd_create("flambeau")  # not limited by the size of /dev/shm
-    import tempfile  # costs an import of Flambeau 4 ms, for systems without memfd_create
+    import tempfile  # for systems without memfd_create; the import takes 4 ms
 
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())

@@ -80,7 +80,7 @@ def unheld(objects, count):
 
 
 if os.environ.get("FLAMBEAU_NATIVE") != "0":
-    with contextlib.suppress(ImportError):  # it was not built, or from other sources
+    with contextlib.suppress(ImportError):  # not built, or built from other sources
         from ._kernels import (  # noqa: F401
             are_in_slots,
             are_same,

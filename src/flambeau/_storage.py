@@ -84,7 +84,7 @@ class DeviceStorage(Storage):
         self.device = device
         if type(array) is ViewArray:
             array, memory = None, array.memory
-        self._array = array  # None where there is a memory
+        self._array = array  # None if there is a memory
         self._memory = memory
         self.version = version
         self.writer = None
@@ -117,7 +117,7 @@ class DeviceStorage(Storage):
     def copy(self, array, copies):
         """(a copy of an array in this storage, its storage). Arrays that share elements do so in their copies too:
         `copies` maps identities of storages and memories to their copies."""
-        if type(array) is not ViewArray:  # it shares its elements with no other
+        if type(array) is not ViewArray:  # it does not share its elements
             array = self.engine.copy(array)
             return array, DeviceStorage(array, self.engine, self.device)
         memory = self.memory
@@ -165,14 +165,14 @@ class DeviceStorage(Storage):
             memory.exchange(array)
             view.refresh(array)
             if memory.strides is None and getrefcount(memory) <= UNSHARED:
-                t._a = view._array  # no other tensor shares the elements any more
+                t._a = view._array  # nothing else shares the elements any more
 
 
 _COMMON = [Storage.__dict__[name] for name in ("version", "writer", "inference")]
 _version, _writer, _inference = _COMMON
 _engine, _device, _own_array, _memory = [
     DeviceStorage.__dict__[name] for name in ("engine", "device", "_array", "_memory")]
-WRITTEN = _memory, _own_array, _writer, _version  # the slots that a write to a tensor on a device concerns
+WRITTEN = _memory, _own_array, _writer, _version  # the slots that a write on a device changes
 
 
 def new_storages(arrays, engine, device, inference, blank=()):

@@ -246,7 +246,7 @@ def zeros_for(node, nr, graph, defined=None):
 
 
 class Packed:
-    """A saved value that went through a pack hook."""
+    """A saved value after a pack hook."""
 
     __slots__ = ("unpack", "value")
 
@@ -293,7 +293,7 @@ class WeakGuard:
         return self._storage().writer
 
     def keep(self, storage):
-        """Called when nobody else holds the storage any more."""
+        """Called when nothing else refers to the storage any more."""
         if storage.version != self._version:
             self.changed = storage
 

@@ -135,7 +135,7 @@ class Tensor:
 
     __slots__ = ("__dict__", "__weakref__", "_a", "_grad", "_hooks", "_node", "_nr", "_rg", "_storage", "_view")
 
-    __module__ = "flambeau"  # where users find it
+    __module__ = "flambeau"  # its public module
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
@@ -267,7 +267,7 @@ class Tensor:
 
     @property
     def output_nr(self):
-        """Which of its node's outputs this tensor is."""
+        """The number of this output among those of its node."""
         return self._nr
 
     @property

@@ -38,7 +38,7 @@ class ExceptionWrapper:
         try:
             named = getattr(self.exc_type, "message", None)
             exception = self.exc_type(message=message) if named else self.exc_type(message)
-        except Exception:  # a constructor that wants other arguments
+        except Exception:  # its constructor takes other arguments
             raise RuntimeError(message) from None
         raise exception
 

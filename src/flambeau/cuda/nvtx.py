@@ -11,7 +11,7 @@ __all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start
 
 
 class _Open(threading.local):
-    """The ranges of this thread that have begun."""
+    """The open ranges of this thread."""
 
     def __init__(self):
         self.stack = []
@@ -23,7 +23,7 @@ _numbers = itertools.count(1)
 
 
 def range_push(msg):
-    """Begins a range inside of the current one; returns its depth."""
+    """Begins a range inside the current one; returns its depth."""
     _open.stack.append(record_function(msg).__enter__())
     return len(_open.stack) - 1
 

@@ -55,7 +55,7 @@ def blocks(shapes):
 
 
 def _splitting(name):
-    """Pieces along an axis, all of them views."""
+    """Splits along an axis into views."""
 
     @op(name=name, view=True)
     def splitting(k, x, *, sizes, axis):
