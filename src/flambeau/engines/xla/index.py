@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..._layout import contiguous_strides
 from ..numpy.index import TAKE_RANGE
 from . import engine
 from ._require import within
@@ -129,13 +130,5 @@ def masked_pack(x, mask, shape):
 @engine.kernel
 def filled_diagonal(x, value, wrap):
     end = x.size if wrap or x.ndim > 2 else min(x.size, x.shape[1] * x.shape[1])
-    step = sum(_strides(x.shape))
+    step = sum(contiguous_strides(x.shape))
     return x.reshape(-1).at[jnp.arange(0, end, step)].set(value).reshape(x.shape)
-
-
-def _strides(shape):
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= n
-    return strides
