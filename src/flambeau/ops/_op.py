@@ -430,36 +430,40 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
     """Declares an op. See the module docstring.
 
     Args:
-        name: the op's name, when it is not the function's.
-        node: the name of its graph nodes, when it is not ``<Name>Backward0``; or a function that returns the name, of
-            whatever its parameters name: inputs, settings, or shapes of inputs. An op with a setting ``node`` gets the
-            name from its callers.
-        scalar_node: their name where an operand is a Python number, when PyTorch has another one for it.
-        promote: "common" casts all inputs to their common dtype, "float" at least to a floating one, None does not.
-        opmath: compute half-precision inputs in float32; follows ``promote`` when not given. With "first" only the
-            first of several results goes back to half precision.
-        view: the result aliases the input, the only one.
+        name: the op's name, if it is not the function's.
+        node: the name of its graph nodes, if it is not ``<Name>Backward0``; or a function that returns the name, whose
+            parameters name inputs, settings, or shapes of inputs. The callers of an op with a setting ``node`` pass the
+            name.
+        scalar_node: the name if an operand is a Python number, if PyTorch has another one for it.
+        promote: "common" casts all inputs to their common dtype, "float" at least to a floating one, None does not
+            cast.
+        opmath: whether to compute half-precision inputs in float32; by default, ops that promote do. With "first", only
+            the first of several results is converted back to half precision.
+        view: the result aliases the only input.
         refuses: kinds of dtype (after promotion) that PyTorch does not implement: "b" bool, "i" integers, "f", "c".
-        check: called with the operands as they come, to refuse what promotion would hide. Of float32 it may complain
-            only where the forward fails.
-        kernel_layout: the kernel decides where the elements of the result lie in memory, and asks where those of x do.
-            The results of other ops are contiguous (row_major, image), or have their dimensions in the order of the
-            inputs.
-        put: of a view, ``put(k, x, value, **settings)``: x with `value` in the place of the view. Where it is not
-            given, the engine finds the places.
-        constants: inputs that have no gradients in PyTorch, where the op has a joint vjp.
-        product: it sums products, for which some engines have kernels that take half precision and sum in float32.
-        index: it picks the elements at its setting ``key``: backward then adds a gradient to theirs alone.
-        once: that backward goes through it once, if the graph is not retained, though there is nothing to free.
-        hook_count: of several results, how many of the first have gradients that hooks on nodes see; by default all.
-        result_count: of several results, how many its callers use, from the first on; others are for backward alone.
-        takes_undefined: of several results, that the vjp takes None for the gradient of one that nobody used. To the
-            vjps of other ops these come as zeros.
-        copies: of a view, that on values it makes a copy, through which nothing can be written.
-        row_major: the result is contiguous in PyTorch, whatever the layout of the inputs, so that ``view`` works on it.
-        image: the forward brings the result to the memory format of the inputs, with ``k.in_format_of``; on engines
-            without strides it is contiguous.
-        piecewise_linear: the gradient depends on the inputs by steps alone; the second derivative is there, and zero.
+        check: called with the operands before promotion, for errors that promotion would hide. For float32 operands it
+            may only raise if the forward fails too.
+        kernel_layout: the kernel determines the memory layout of the result, depending on that of x. Results of other
+            ops are contiguous (row_major, image), or follow the inputs' order of dimensions.
+        put: of a view: ``put(k, x, value, **settings)`` returns x with `value` in the view. Without it, the engine
+            finds the view's elements.
+        constants: inputs without gradients in PyTorch, if the op has a joint vjp.
+        product: whether it sums products, for which some engines have kernels that take half precision and sum in
+            float32.
+        index: whether it selects the elements at its setting ``key``: backward then adds a gradient to these only.
+        once: whether backward can go through it only once without retain_graph, although there is nothing to free.
+        hook_count: the number of results, from the first on, whose gradients are visible to hooks on nodes; by default
+            all.
+        result_count: the number of results, from the first on, that callers use; others are only for backward.
+        takes_undefined: whether the vjp accepts None as the gradient of an unused result. To the vjps of other ops such
+            gradients are passed as zeros.
+        copies: of a view: on arrays it returns a copy, which cannot be written through.
+        row_major: whether the result is contiguous in PyTorch, whatever the layout of the inputs, so that ``view``
+            works on it.
+        image: whether the forward converts the result to the memory format of the inputs, with ``k.in_format_of``; on
+            engines without strides it is contiguous.
+        piecewise_linear: whether the gradient is piecewise constant in the inputs; the second derivative exists, and is
+            zero.
     """
     if forward is None:
         return lambda f: op(f, name=name, opmath=opmath, view=view, **traits)
