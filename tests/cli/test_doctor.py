@@ -82,7 +82,7 @@ def reports(tmp_path_factory):
     assert done.returncode == 1, done.stderr
     found = {name: [] for name in programs}
     for file, line, path, rest in re.findall(r"^(\w+\.py):(\d+): (\S+) (.*)$", done.stdout, re.MULTILINE):
-        if "reckons" not in rest and not path.startswith("."):
+        if "guarded" not in rest and not path.startswith("."):
             found[files[file]].append((int(line), path))
     return found
 

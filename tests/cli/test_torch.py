@@ -144,6 +144,6 @@ def test_outside_of_an_environment(environment):
         from flambeau.cli import main
         print(main(["torch", "install"]), main(["torch", "install", "--force"]))
     """)
-    assert "is no virtual environment" in done.stderr and done.stdout.endswith("1 0\n"), done.stderr
+    assert "is not a virtual environment" in done.stderr and done.stdout.endswith("1 0\n"), done.stderr
     assert any(environment.path.rglob("torch/__init__.py"))  # where Debian's Python puts what is outside of one, too
     assert not (environment.path / "pip.conf").exists()

@@ -14,39 +14,39 @@ def main(arguments=None):
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run = commands.add_parser(
         "run", help="run a script written for PyTorch", usage="flambeau run [-m MODULE | SCRIPT] [ARGUMENT ...]",
-        description="Runs a script, or with -m a module, as python does; `import torch` gives Flambeau.",
+        description="Runs a script, or with -m a module, like python; `import torch` imports Flambeau.",
     )
     run.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="a module to run, and its arguments")
     run.add_argument("script", nargs=argparse.REMAINDER, help="a script to run, and its arguments")
     run.set_defaults(command=_run, parser=run)
     torch = commands.add_parser(
-        "torch", help="make `import torch` give Flambeau in this environment",
-        description="Installs a distribution named torch, whose package is Flambeau, into this virtual environment; "
-        "removes it; tells what is there.",
+        "torch", help="make `import torch` import Flambeau in this environment",
+        description="Installs a distribution named torch, which forwards to Flambeau, in this virtual environment; "
+        "removes it; shows what is installed.",
     )
     torch.add_argument("action", choices=["install", "remove", "status"])
-    torch.add_argument("--force", action="store_true", help="install outside of a virtual environment too")
+    torch.add_argument("--force", action="store_true", help="install outside a virtual environment too")
     torch.set_defaults(command=_torch)
     doctor = commands.add_parser(
-        "doctor", help="say what is active here, or what scripts will miss",
-        description="Says what is installed and active. With scripts: lists the names of torch that they, and the "
-        "modules beside them that they import, use and Flambeau lacks, without running anything.",
+        "doctor", help="show what is active, or which names scripts lack",
+        description="Shows what is installed and active. With scripts: lists the names of torch that Flambeau lacks, "
+        "and that they or the modules in the same directory that they import use. Nothing is executed.",
     )
     doctor.add_argument("scripts", nargs="*", metavar="SCRIPT", help="a script to read")
     doctor.add_argument("--libraries", action="store_true", help="read the libraries that they import, too")
     doctor.add_argument(
         "--training", nargs=argparse.REMAINDER, metavar="SCRIPT [ARGUMENT]",
-        help="run a script for a few steps of its optimizer, and say what is wrong with its training",
+        help="run the first optimizer steps of a script, and report problems of its training",
     )
     doctor.set_defaults(command=_doctor, parser=doctor)
     inspect = commands.add_parser(
-        "inspect", help="make a page that shows a model, or compares two checkpoints",
+        "inspect", help="write a page that shows a model, or compares two checkpoints",
         description="Writes one HTML file: the modules, the flow of data, the values of a batch.",
     )
-    inspect.add_argument("target", nargs="?", metavar="FILE.py:NAME", help="a Module, or what makes one")
+    inspect.add_argument("target", nargs="?", metavar="FILE.py:NAME", help="a Module, or what creates one")
     inspect.add_argument(
         "--input", action="append", default=[], metavar="1,3,32,32",
-        help="the sizes of an input; i before them makes it integers. Once for each input.",
+        help="the sizes of an input, prefixed by i for integers; repeat for each input",
     )
     inspect.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two checkpoints to compare instead")
     inspect.add_argument("-o", "--output", default="inspect.html", help="the file to write (inspect.html)")

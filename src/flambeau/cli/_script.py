@@ -20,7 +20,7 @@ from ._uses import Reader
 MISSING = "{path} is missing in Flambeau"
 RAISES = "{path} raises when it is called: {reason}"
 PERHAPS = "{path} may be missing: tensors of Flambeau have no {name!r}, but whether this is a tensor is not known"
-GUARDED = " (a condition or an except before it reckons with that)"
+GUARDED = " (guarded by a condition or an except)"
 
 # Methods that are specific to PyTorch's tensors: only these are checked on objects of unknown type.
 TENSOR_METHODS = (

@@ -15,11 +15,11 @@ LIBRARIES = (
     "torchvision", "timm", "transformers", "lightning", "pytorch-lightning", "accelerate", "einops", "torchmetrics",
     "torchinfo", "safetensors", "skorch", "pytorch-ignite", "vit-pytorch",
 )
-NO_KERNELS = "not built. With a C compiler at hand: pip install --force-reinstall --no-deps flambeau"
-KERNELS_OFF = "switched off by FLAMBEAU_NATIVE=0"
+NO_KERNELS = "not built. If a C compiler is available: pip install --force-reinstall --no-deps flambeau"
+KERNELS_OFF = "disabled by FLAMBEAU_NATIVE=0"
 NO_JAX = "jax is not installed. For compile() and the devices cuda, tpu and xla: pip install 'flambeau[xla]'"
 NO_PILLOW = "not installed. For images: pip install pillow"
-NO_TORCH = "not a module here. `flambeau run script.py` gives it to one program, `flambeau torch install` to all"
+NO_TORCH = "not available here. `flambeau run script.py` provides it to one program, `flambeau torch install` to all"
 
 
 def report():

@@ -34,8 +34,8 @@ IS_PYTORCH = (
 )
 IN_THE_WAY = "flambeau torch: {path} exists, and belongs to no distribution. Nothing was changed."
 NO_ENVIRONMENT = (
-    "flambeau torch: {prefix} is no virtual environment, and programs of the system may use its packages. Make one "
-    "(`python -m venv .venv`), or say `flambeau torch install --force`."
+    "flambeau torch: {prefix} is not a virtual environment, and programs of the system may use its packages. Create "
+    "one (`python -m venv .venv`), or use `flambeau torch install --force`."
 )
 NOT_A_DISTRIBUTION = (
     "flambeau torch: Flambeau itself is not installed here, it is only on the path ({path}). `pip install` it into "

@@ -21,7 +21,7 @@ IN_FORWARD = "a non-finite value appears in the forward of {module}"
 IN_BACKWARD = "a non-finite gradient appears in the backward of {module}"
 FROM_OUTSIDE = "the model is called with a non-finite input: {input}"
 NOT_AGAIN = IN_FORWARD + (
-    ": its output is {output}. The forward was run again to find the op, and was finite then: it is not repeatable"
+    ": its output is {output}. When repeated to find the op, the forward was finite: it is not deterministic"
 )
 
 

@@ -33,8 +33,8 @@ def missing_parameters(training):
     if names:
         yield Finding(
             "not-in-optimizer", f"The optimizer does not hold {join_names(names)}: they will never change.",
-            "make the optimizer with model.parameters() after the model is complete, or add_param_group(); where they "
-            "are to stay as they are, say so by requires_grad_(False).",
+            "create the optimizer with model.parameters() after the model is complete, or call add_param_group(); if "
+            "they should not be trained, call requires_grad_(False).",
         )
 
 
@@ -44,8 +44,8 @@ def replaced_parameters(training):
     count = sum(id(p) not in own for p in parameters_of(training.optimizer))
     if count:
         yield Finding(
-            "replaced-parameters", f"The optimizer holds {count} parameters that are not, or no longer, the model's.",
-            "make the optimizer after layers are replaced and after the model is loaded with assign=True or moved.",
+            "replaced-parameters", f"The optimizer holds {count} parameters that are not (any more) in the model.",
+            "create the optimizer after layers are replaced, and after the model is moved or loaded with assign=True.",
         )
 
 
@@ -55,8 +55,8 @@ def unused_parameters(training):
     names = [n for n in trainable if all(step.grads.get(n) is None for step in training.steps)]
     if training.steps and names and not training.frozen_output:
         yield Finding(
-            "no-gradient", f"No step gave a gradient to {join_names(names)}.",
-            "they take no part in the loss: is the layer called in forward(), or is its result detached (.detach(), "
+            "no-gradient", f"No step computed a gradient of {join_names(names)}.",
+            "they do not affect the loss: is the layer called in forward(), or is its result detached (.detach(), "
             ".data, .item(), numpy(), no_grad)?",
         )
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 __all__ = ["Finding", "TrainingReport"]
 
-ALL_WELL = "{steps} steps were looked at, and {checks} checks found nothing wrong."
+ALL_WELL = "{steps} steps were observed, and {checks} checks found no problems."
 
 
 class Finding(NamedTuple):

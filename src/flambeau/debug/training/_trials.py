@@ -152,9 +152,9 @@ def overfitting(training):
             return
     yield Finding(
         "cannot-overfit", f"In {STEPS_TO_OVERFIT} steps of Adam on {SAMPLES_TO_OVERFIT} samples the loss only went "
-        f"from {first:.3g} to {best:.3g}: the model cannot learn even these by heart.",
+        f"from {first:.3g} to {best:.3g}: the model cannot even memorize these.",
         "do inputs and targets belong together (shuffled apart?), does a gradient reach the layers, is the loss the "
-        "one that is meant?",
+        "intended one?",
     )
 
 

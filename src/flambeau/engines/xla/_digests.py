@@ -244,7 +244,7 @@ def platform_of(own):
     try:
         return KEY_OF_PROGRAM(empty, np.array([own], object), xla_client.CompileOptions(), own.client)
     except TypeError as error:
-        raise NoDigest("jax makes its keys in another way than is known") from error
+        raise NoDigest("jax computes its keys in an unknown way") from error
 
 
 @functools.cache
@@ -263,7 +263,7 @@ def trace_context():
 def environment(own):
     """A digest of everything, besides code and arguments, that affects how jax compiles a call for a device."""
     if not (TRACE_CONTEXT and KEY_OF_PROGRAM and isinstance(getattr(CONFIG, "values", None), dict)):
-        raise NoDigest("jax has its settings elsewhere than is known")
+        raise NoDigest("the settings of jax are not where they are expected")
     return _environment(own, tuple(map(CONFIG.values.get, settings_of_jax())), trace_context())
 
 
@@ -272,6 +272,6 @@ def _environment(own, settings, context):
     check_code()
     sources = digest_of_sources()
     if sources is None:
-        raise NoDigest("sources that were written to after the import, or are not there")
+        raise NoDigest("sources were modified after the import, or are missing")
     versions = platform.python_version(), np.__version__, jax.__version__, jaxlib.__version__
     return digest(versions, sources, platform_of(own), own, settings_of_jax(), settings, context)

@@ -7,8 +7,8 @@ OLDEST, NEWEST = (0, 10), (0, 11)
 
 TOO_OLD = "flambeau needs jax {oldest} or newer, but found {found}: pip install -U 'flambeau[xla]'"
 TOO_NEW = (
-    "flambeau is tested with jax {oldest} to {newest}, and found {found}. Should something fail, install a tested one: "
-    "pip install 'flambeau[xla]'"
+    "flambeau is tested with jax {oldest} to {newest}, and found {found}. If something fails, install a tested "
+    "version: pip install 'flambeau[xla]'"
 )
 
 
