@@ -5,7 +5,7 @@ import pytest
 
 import flambeau
 from _oracle import check_code, outcome
-from flambeau.functions.pad import pad
+from flambeau.functions.padding import pad
 
 X = "x = torch.arange(24.).reshape(2, 3, 4); "
 M = "m = torch.arange(12.).reshape(3, 4); "

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from engines.test_native import FLOATS, arrays, both, indices, needs_native, same, width  # noqa: F401
 from flambeau.engines import NUMPY
 from flambeau.engines.numpy.conv import out_sizes
-from flambeau.ops.pool import all_ranges
+from flambeau.ops.pooling import all_ranges
 
 DTYPES = (*FLOATS, np.float16, np.int64)
 

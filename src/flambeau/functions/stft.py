@@ -11,7 +11,7 @@ from . import fft
 from ._args import as_int, need_tensor, tensor_on
 from ._attach import methods
 from ._types import typed
-from .pad import pad
+from .padding import pad
 
 __all__ = ["istft", "stft"]
 

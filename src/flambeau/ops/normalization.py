@@ -18,7 +18,7 @@ from .activation import hardtanh, hardtanh_pull, leaky_relu, leaky_relu_in_place
 from .elementary import pow_scalar, rsqrt
 from .move import constant_pad
 from .pointwise import by_number, cj, mul
-from .pool import avg_pool
+from .pooling import avg_pool
 from .reduce import mean, sum_, sum_to
 from .shape import piecewise_constant, reshape, zeros_like
 

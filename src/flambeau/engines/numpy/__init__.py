@@ -12,7 +12,7 @@ from . import reduce, scan, sort
 from . import bessel, implicit, pointwise, special
 from . import index, scatter
 from . import activation
-from . import conv, ctc_loss, fold, grid, loss, margin_loss, normalization, pool, rnn, upsampling
+from . import conv, ctc_loss, fold, grid, loss, margin_loss, normalization, pooling, rnn, upsampling
 from . import optim
 from . import random
 from . import native  # last, as it replaces kernels of the others

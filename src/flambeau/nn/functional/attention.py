@@ -14,7 +14,7 @@ from ...functions.creation import ones, zeros
 from ...functions.dropout import dropout as _dropout
 from ...functions.join import cat
 from ...functions.like import zeros_like
-from ...functions.pad import pad
+from ...functions.padding import pad
 from ...functions.reduce import softmax
 from ...ops import attention as ops
 from ...random import default_of

@@ -6,7 +6,7 @@ from ..._modes import in_use
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
 from ...functions._autocast import autocast
-from ...functions.pad import pad
+from ...functions.padding import pad
 from ...ops import conv as ops
 from ...ops._errors import refuse_kinds
 from ._sizes import per_dim

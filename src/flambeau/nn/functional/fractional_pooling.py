@@ -3,7 +3,7 @@
 from ..._signatures import set_name
 from ...functions._args import as_int, need_tensor
 from ...functions.random import rand
-from ...ops import pool as ops
+from ...ops import pooling as ops
 
 __all__ = [
     "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",

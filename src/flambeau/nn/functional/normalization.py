@@ -10,7 +10,7 @@ from ...autograd._writes import check_writable, write
 from ...functions._args import need_constant, need_tensor
 from ...functions._autocast import autocast
 from ...functions._types import read
-from ...functions.pad import pad
+from ...functions.padding import pad
 from ...ops import normalization as ops
 from .pooling import avg_pool2d, avg_pool3d
 

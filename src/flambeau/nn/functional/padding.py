@@ -1,5 +1,5 @@
 """Padding."""
 
-from ...functions.pad import pad
+from ...functions.padding import pad
 
 __all__ = ["pad"]

@@ -6,7 +6,7 @@ from ..._dtypes import int64
 from ..._signatures import set_name
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
-from ...ops import pool as ops
+from ...ops import pooling as ops
 from ...ops._errors import refuse_kinds
 from ...ops.activation import relu
 from ...ops.pointwise import sign

@@ -1,4 +1,4 @@
-"""The XLA twins of the kernels in ``engines/numpy/pool.py``."""
+"""The XLA twins of the kernels in ``engines/numpy/pooling.py``."""
 
 import itertools
 import math
@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..numpy.pool import flat_place, lowest, origins, reach, window_key
+from ..numpy.pooling import flat_place, lowest, origins, reach, window_key
 from . import engine
 
 
