@@ -6,7 +6,7 @@ from .module import Module
 
 
 class Variants(Module):
-    """Base of layers whose variants name what they differ in: ``class Conv2d(_Conv, _function="conv2d", _dims=2)``."""
+    """Base of layers whose variants differ in class settings: ``class Conv2d(_Conv, _function="conv2d", _dims=2)``."""
 
     _function: str  # looked up by name at each call, so that a patched torch.nn.functional.relu takes effect
     _mode: str  # of padding
@@ -20,7 +20,7 @@ class Variants(Module):
 
 
 def unusual(module, **usual):
-    """The settings of a module that are not as usual, for its repr: ``", name=value"`` for each."""
+    """The non-default settings of a module for its repr: ``", name=value"`` for each."""
     values = [(name, getattr(module, name), default) for name, default in usual.items()]
     return "".join([f", {name}={value}" for name, value, default in values
                     if (value is not default if isinstance(default, bool) else value != default)])

@@ -143,7 +143,7 @@ class Conv1d(_Conv, _function="conv1d", _dims=1):
 
 
 class Conv2d(_Conv, _function="conv2d", _dims=2):
-    """Convolution of images. Arguments as for ``Conv1d``; each may be a pair.
+    """Convolution of images. Arguments as for ``Conv1d``; sizes may be pairs (height, width).
 
     Shape:
         - Input: ``(N, in_channels, H, W)`` or ``(in_channels, H, W)``
@@ -157,7 +157,7 @@ class Conv2d(_Conv, _function="conv2d", _dims=2):
 
 
 class Conv3d(_Conv, _function="conv3d", _dims=3):
-    """Convolution of volumes. Arguments as for ``Conv1d``; each may be a triple."""
+    """Convolution of volumes. Arguments as for ``Conv1d``; sizes may be triples."""
 
 
 class _ConvTranspose(_ConvNd):
