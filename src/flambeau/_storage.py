@@ -20,7 +20,7 @@ class Storage:
 
     engine, device = NUMPY, CPU
     shared = False  # whether other processes see the writes
-    uncounted = False  # whether there may have been writes that `version` does not count
+    has_uncounted_writes = False  # whether there may have been writes that `version` does not count
     shared_outside = False  # whether arrays of NumPy, or other objects, are known to have the same memory
 
     def __init__(self, array, version=0):
@@ -37,7 +37,7 @@ class Storage:
 
     def with_own_version(self, version=0):
         """A storage over the same memory with its own version."""
-        self.uncounted = True
+        self.has_uncounted_writes = True
         found = Storage(self.array, version)
         found.shared_outside = self.shared_outside
         return found

@@ -359,7 +359,7 @@ class Program:
             outputs[nr].retain_grad()
 
     def finish(self, results, owners, containers):
-        """Sets and accumulates what the function does; returns its result."""
+        """Makes assignments, refills and gradient updates; returns the function's result."""
         tensors, shared = iter(results), dict.fromkeys(self.shared)
         result = unflatten(self.tree, tensors, containers, shared)
         for x in self.assignments:

@@ -225,7 +225,7 @@ class Watch(Notes):
                     self.read_from(cls, {name for base in cls.__mro__ for name in base.__dict__ if name[:2] != "__"})
 
     def give_up(self, why):
-        """The function must not be traced, for this one call neither."""
+        """Raises an error: the function cannot be traced, not even for this call."""
         self.stop_listening()
         has_begun = len(self.codes) > 1 and self.volatile is not None  # and may have done what cannot be done again
         self.error = EagerOnly(why, has_begun)

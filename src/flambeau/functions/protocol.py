@@ -170,7 +170,7 @@ def numpy(self, *, force=False):
             f"Got unsupported ScalarType {self.dtype.name}: NumPy has no such dtype. "
             "Convert it first: tensor.float().numpy()"
         )
-    storage_of(self).uncounted = True
+    storage_of(self).has_uncounted_writes = True
     note_shared(self)
     return on_host(self._a, "numpy()")
 
