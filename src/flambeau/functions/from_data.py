@@ -147,10 +147,10 @@ def from_numpy(ndarray):
     """A tensor that shares memory with a NumPy array."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    array = check_array(ndarray)
+    array = check_array(ndarray).view(np.ndarray)  # its shape and dtype stay, whatever those of `ndarray` become
     if not array.flags.writeable:
         warn_once(READ_ONLY.format(what="NumPy array"))
-    return note_shared(wrap(array if type(array) is np.ndarray else array.view(np.ndarray)))
+    return note_shared(wrap(array))
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):

@@ -172,7 +172,7 @@ def numpy(self, *, force=False):
         )
     storage_of(self).has_uncounted_writes = True
     note_shared(self)
-    return on_host(self._a, "numpy()")
+    return on_host(self._a, "numpy()").view()  # its shape, dtype and flags are the caller's
 
 
 def __array__(self, dtype=None, copy=None):
