@@ -218,7 +218,16 @@ SEGMENTS = [
 MATRIX = "A = torch.diag(torch.arange(1.0, 10)) + 0.3 * torch.ones(9, 9)\nB = torch.eye(9) * 2 + 0.1\n"
 EIGENVALUES = [MATRIX + f"torch.manual_seed(0)\nE, X = torch.lobpcg({arguments})\n(E.round(decimals=3), (A @ X - {mass} @ X * E).abs().max() < 1e-2, X.shape)"
                for arguments, mass in (("A", "torch.eye(9)"), ("A, 2", "torch.eye(9)"), ("A, 2, largest=False", "torch.eye(9)"), ("A, 3, B=B", "B"),
-                                       ("A, 1, B=B, largest=False", "B"))] + [MATRIX + f"torch.lobpcg({arguments})" for arguments in ("A, 4", "A[:3]", "A[0]")]
+                                       ("A, 1, B=B, largest=False", "B"))] + [MATRIX + f"torch.lobpcg({arguments})" for arguments in ("A, 4", "A[:3]", "A[0]")] + [
+    MATRIX + f"torch.manual_seed(0)\ntorch.lobpcg({arguments})\ntorch.rand(2)"
+    for arguments in ("A", "A.double(), 2", "A, 2, n=3", "A, X=torch.eye(9, 1)", "torch.stack([A, A + B])")]
+ARRAYS = [f"import numpy as np\nt = torch.arange(6.0)\nn = np.arange(6, dtype=np.float32)\nu = torch.from_numpy(n)\n{change}\n(t + 1, u + 1, n)"
+          for change in ("t.numpy().shape = 2, 3", "np.asarray(t).shape = 2, 3", "t.numpy().dtype = np.int32", "n.shape = 2, 3", "n.dtype = np.int32",
+                         "t.detach().numpy().setflags(write=False)\nt.add_(1)", "n.setflags(write=False)\nu.add_(1)", "u.numpy().shape = 3, 2",
+                         "torch.as_tensor(n).numpy().shape = 6, 1")]
+OVERRIDABLE = [f"f = {function}\n(torch.overrides.resolve_name(f), torch.overrides.is_tensor_method_or_property(f))" for function in (
+    "torch.add", "torch.zeros", "torch.split", "torch.permute", "torch.relu", "torch.conv2d", "torch.nn.functional.softmax", "torch.linalg.norm", "torch.norm",
+    "torch.special.erf", "torch.fft.fft", "torch.Tensor.add", "torch.Tensor.__add__", "torch.Tensor.split", "torch.Tensor.shape.__get__", "torch.Tensor.grad.__set__", "len")]
 RETAINED = [
     *[f"seen = []\nx = torch.ones(2, 3, 4, 4, requires_grad=True) * 1\nx.register_hook(lambda g: seen.append(g))\n{call}.sum().backward()\n"
       "(seen, seen[0].stride())" for call in (
@@ -513,7 +522,7 @@ RESHAPED = [f"t = torch.distributions.ReshapeTransform((2,), (1, 2))\nt{call}" f
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
     *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *QUANTILES, *PASSES_FOR_NAN, *NOT_NEEDED, *MOVED_LEAVES, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,
-    *FAKE_QUANTIZED,
+    *FAKE_QUANTIZED, *ARRAYS, *OVERRIDABLE,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

@@ -20,6 +20,7 @@ Example::
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import types
@@ -32,7 +33,9 @@ from ._tensor import Tensor
 from ._threads import per_thread
 
 __all__ = [
-    "TorchFunctionMode", "get_ignored_functions", "handle_torch_function", "has_torch_function", "is_tensor_like",
+    "BaseTorchFunctionMode", "TorchFunctionMode", "get_ignored_functions", "handle_torch_function",
+    "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
+    "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
 ]
 
 NO_IMPLEMENTATION = (
@@ -57,7 +60,8 @@ OPERATORS = frozenset((  # binary operators: if one raises TypeError, Python tri
     *(f"__{kind}{name}__" for name in ARITHMETIC for kind in ("", "r", "i")),
     "__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__",
 ))
-MODULES = ("", ".fft", ".linalg", ".nn.functional", ".special")  # whose functions can be overridden
+PACKAGE = __name__.rpartition(".")[0]
+MODULES = ("", ".functional", ".fft", ".linalg", ".nn.functional", ".special")  # whose functions can be overridden
 NOT_OVERRIDABLE = frozenset(("__iter__", "as_subclass"))  # methods that cannot be overridden
 IGNORED = frozenset((  # functions that cannot be overridden
     "are_deterministic_algorithms_enabled", "broadcast_shapes", "compile", "fork_rng", "from_dlpack", "from_numpy",
@@ -123,6 +127,13 @@ class TorchFunctionMode:
         _state.modes = _state.modes[:-1]
 
 
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that changes nothing, to derive from."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
 def dispatch_to_mode(func, args, kwargs):
     """The result of the innermost mode's ``__torch_function__``, which runs outside of that mode."""
     *outer, mode = _state.modes
@@ -179,7 +190,8 @@ def dispatch(kinds, func, args, kwargs):
         result = kind.__torch_function__(func, tuple(kinds), args, kwargs)
         if result is not NotImplemented:
             return result
-    raise TypeError(NO_IMPLEMENTATION.format(name=getattr(func, "__name__", func), types=list(kinds)))
+    name = resolve_name(func) or getattr(func, "__name__", func)
+    raise TypeError(NO_IMPLEMENTATION.format(name=name, types=list(kinds)))
 
 
 def dispatch_operands(kinds, func, args, kwargs):
@@ -211,22 +223,41 @@ def with_dispatch(public, dispatch=dispatch, checks_classes=True):
     return around
 
 
-def entry_points():
-    """The functions that can be overridden, with the dispatcher of each."""
-    found = {}
+def tensor_methods():
+    """(name, method) of the methods of Tensor that can be overridden."""
+    for name, member in vars(Tensor).items():
+        if isinstance(member, types.FunctionType) and name not in NOT_OVERRIDABLE:
+            yield name, member
+
+
+def accessors():
+    """(name, function that runs, accessor of the property) of the properties of Tensor."""
     for name, member in vars(Tensor).items():
         if isinstance(member, property):
-            accessors = (member.fget, member.__get__), (member.fset, member.__set__), (member.fdel, member.__delete__)
-            found.update({function: with_dispatch(public) for function, public in accessors if function is not None})
-        elif isinstance(member, types.FunctionType) and name not in NOT_OVERRIDABLE:
-            public = vars(Tensor)[PUBLIC_NAMES.get(name, name)]
-            found.setdefault(member, with_dispatch(public, dispatch_operands if name in OPERATORS else dispatch))
-    package = sys.modules[__name__.rpartition(".")[0]]
-    for module in [sys.modules[package.__name__ + name] for name in MODULES]:
+            functions = dict(__get__=member.fget, __set__=member.fset, __delete__=member.fdel)
+            for accessor, function in functions.items():
+                if function is not None:
+                    yield f"{name}.{accessor}", function, getattr(member, accessor)
+
+
+def public_functions():
+    """(module, name, function) of the public functions that can be overridden."""
+    for path in MODULES:
+        module = functools.reduce(getattr, path.split(".")[1:], sys.modules[PACKAGE])
         for name in getattr(module, "__all__", vars(module)):
             function = getattr(module, name)
             if isinstance(function, types.FunctionType) and name[0] != "_" and name not in IGNORED:
-                found.setdefault(function, with_dispatch(function, checks_classes=name not in FACTORIES))
+                yield path, name, function
+
+
+def entry_points():
+    """The functions that can be overridden, with the dispatcher of each."""
+    found = {function: with_dispatch(accessor) for _, function, accessor in accessors()}
+    for name, method in tensor_methods():
+        public = vars(Tensor)[PUBLIC_NAMES.get(name, name)]
+        found.setdefault(method, with_dispatch(public, dispatch_operands if name in OPERATORS else dispatch))
+    for _, name, function in public_functions():
+        found.setdefault(function, with_dispatch(function, checks_classes=name not in FACTORIES))
     return found
 
 
@@ -263,9 +294,44 @@ def has_torch_function(relevant_args):
     return not _state.off and bool(overriding_types(relevant_args, []))
 
 
+def has_torch_function_unary(obj):
+    """``has_torch_function`` for one argument."""
+    return has_torch_function((obj,))
+
+
+def has_torch_function_variadic(*args):
+    """``has_torch_function`` for arguments that are given one by one."""
+    return has_torch_function(args)
+
+
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
     """Dispatches ``public_api(*args, **kwargs)`` to the classes of `relevant_args`."""
     return dispatch(overriding_types(relevant_args, []), public_api, args, kwargs)
+
+
+def wrap_torch_function(dispatcher):
+    """Makes a function of your own overridable; ``dispatcher(*args, **kwargs)`` gives the relevant arguments.
+
+    Example::
+
+        >>> @wrap_torch_function(lambda x: (x,))
+        ... def double(x):
+        ...     return x * 2
+        >>> double(flambeau.ones(2))
+        tensor([2., 2.])
+    """
+
+    def wrap(function):
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(call, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return call
+
+    return wrap
 
 
 def is_tensor_like(inp):
@@ -275,5 +341,22 @@ def is_tensor_like(inp):
 
 def get_ignored_functions():
     """The functions that cannot be overridden."""
-    package = sys.modules[__name__.rpartition(".")[0]]
+    package = sys.modules[PACKAGE]
     return {getattr(package, name) for name in IGNORED | FACTORIES if hasattr(package, name)}
+
+
+def is_tensor_method_or_property(func):
+    """Whether what ``__torch_function__`` gets as `func` is a method of Tensor or an accessor of a property."""
+    return func in dict(tensor_methods()).values() or getattr(func, "__name__", None) == "__get__"
+
+
+def resolve_name(f):
+    """The name of a function that can be overridden, such as ``torch.Tensor.add``; None for others."""
+    return _names().get(f)
+
+
+@functools.cache
+def _names():
+    found = {function: f"torch{path}.{name}" for path, name, function in public_functions()}
+    found.update({method: f"torch.Tensor.{name}" for name, method in tensor_methods()})
+    return found | {accessor: f"torch.Tensor.{name}" for name, _, accessor in accessors()}

@@ -128,7 +128,8 @@ def seeds_repeat(torch, device):
         x = torch.ones(50, device=device)
         return [torch.rand(4, device=device), torch.randn(3, device=device), torch.randint(9, (20,), device=device),
                 torch.randperm(20, device=device), torch.nn.functional.dropout(x), torch.bernoulli(x / 2), x.clone().normal_(),
-                torch.multinomial(x, 5), x.clone().uniform_(), x.clone().exponential_(), torch.normal(x, x)]
+                torch.multinomial(x, 5), x.clone().uniform_(), x.clone().exponential_(), torch.normal(x, x),
+                torch.svd_lowrank(torch.arange(48.0, device=device).sin().view(8, 6), 2)[1]]
 
     torch.manual_seed(3)
     first = draws()

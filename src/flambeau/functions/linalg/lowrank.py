@@ -1,5 +1,7 @@
 """Partial decompositions: by random projection (Halko, Martinsson, Tropp 2009), or the extreme eigenvectors."""
 
+import math
+
 from ...ops.matmul import mH, product
 from ...ops.reduce import mean
 from .._args import need_tensor
@@ -31,7 +33,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
 
 def basis(A, q, niter):
     """Orthonormal columns that approximately span the range of A."""
-    Q = qr(product(A, randn(A._a.shape[-1], q, dtype=A.dtype))).Q
+    Q = qr(product(A, randn(A._a.shape[-1], q, dtype=A.dtype, device=A.device))).Q
     for _ in range(niter):
         Q = qr(product(mH(A), Q)).Q
         Q = qr(product(A, Q)).Q
@@ -66,6 +68,9 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
     count = k if k is not None else X._a.shape[-1] if X is not None else 1
     if rows < 3 * count:
         raise ValueError(TOO_SMALL.format(rows=rows, count=count))
+    if X is None:  # random, as PyTorch's iteration starts
+        for _ in range(math.prod(A._a.shape[:-2])):
+            randn(rows, count if n is None else n, dtype=A.dtype, device=A.device)
     largest = largest is None or largest
     if B is None:
         values, vectors = eigh(A)
