@@ -47,11 +47,18 @@ def test_names_and_versions_are_torchs():
         print(importlib.metadata.version("torch"), importlib.util.find_spec("torch").name)
         print(type(torch.ones(1)), type(torch.nn.Linear(1, 1)), type(torch.nn.Parameter()))
         print(type(torch.nn.InstanceNorm1d(1)), type(torch.Size()), torch.nn.MultiheadAttention.__module__)
+        print(type(torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(1, 1))), torch._dynamo.OptimizedModule)
+        x = torch.ones(1, requires_grad=True)
+        class Same(torch.autograd.Function):
+            forward, backward = staticmethod(lambda ctx, x: x * 1), staticmethod(lambda ctx, g: g)
+        print(type(x.exp().grad_fn), type(Same.apply(x).grad_fn), str(Same.apply(x).grad_fn).split(" object")[0])
     """) == [
         "torch 2.13.0+flambeau True True",
         "2.13.0+flambeau torch",
         "<class 'torch.Tensor'> <class 'torch.nn.modules.linear.Linear'> <class 'torch.nn.parameter.Parameter'>",
         "<class 'torch.nn.modules.instancenorm.InstanceNorm1d'> <class 'torch.Size'> torch.nn.modules.activation",
+        "<class 'torch.nn.utils.parametrize.ParametrizedLinear'> <class 'torch._dynamo.eval_frame.OptimizedModule'>",
+        "<class 'ExpBackward0'> <class 'torch.autograd.function.SameBackward'> <torch.autograd.function.SameBackward",
     ]
 
 

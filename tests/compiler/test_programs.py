@@ -20,6 +20,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.compiler._compiled import Compiled
 
 pytestmark = pytest.mark.jax
 
@@ -674,6 +675,16 @@ def test_what_is_not_compiled_comes_back_as_it_is():
     assert torch.compile(f, disable=True) is f and torch.compile(f, backend="eager") is f
     with pytest.raises(RuntimeError, match="expects a function or a module, but got int"):
         torch.compile(3)
+
+
+def test_modules_of_a_backend_that_does_not_compile_are_as_compiled_ones():
+    """Their state has the same names, also in copies."""
+    net = nn.Linear(2, 2)
+    assert torch.compile(net, disable=True) is net
+    for eager in (torch.compile(net, backend="eager"), copy.deepcopy(torch.compile(net, backend="eager"))):
+        assert type(eager) is type(torch.compile(net)) and list(eager.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
+        x = torch.ones(1, 2)
+        assert [eager(x).equal(net(x)) for _ in range(3)] == [True] * 3 and not isinstance(eager.forward, Compiled)
 
 
 def test_error_without_jax_names_the_extra():

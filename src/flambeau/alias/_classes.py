@@ -15,6 +15,7 @@ _CLASSES = {
         "SymInt"
     ),
     "torch._C": "Generator",
+    "torch._dynamo.eval_frame": "OptimizedModule",
     "torch.autograd.function": "BackwardCFunction FunctionCtx",
     "torch.linalg": "LinAlgError",
     "torch.nn.modules.activation": "MultiheadAttention",

@@ -67,6 +67,9 @@ class FunctionCtx:
 class NodeMethods:
     """The node methods that PyTorch lists on Function."""
 
+    def __repr__(self):
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
     def name(self):
         return tape.Node.name(self)
 

@@ -23,7 +23,8 @@ class FunctionMeta(type):
 
     def __init__(cls, name, bases, attrs):
         super().__init__(name, bases, attrs)
-        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
+        body = {"_forward_cls": cls, "__module__": BackwardCFunction.__module__}
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), body)
 
 
 class Function(NodeMethods, FunctionCtx, metaclass=FunctionMeta):

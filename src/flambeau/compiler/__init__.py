@@ -77,7 +77,9 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
         raise RuntimeError(NOT_CALLABLE.format(kind=type(model).__name__))
     if isinstance(model, Module):
         call = compiled_call(model, **settings)
-        return model if call is None else OptimizedModule(model, call)
+        if disable:
+            return model
+        return OptimizedModule(model, call or functools.partial(run_with_hooks, model), settings)
     if not wants_program(dynamic, backend, mode, options, disable) or getattr(model, "disabled", False):
         return model
     name = name or getattr(model, "__qualname__", type(model).__name__)

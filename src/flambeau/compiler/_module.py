@@ -1,15 +1,18 @@
 """Modules with compiled calls."""
 
+import functools
+
 from ..nn.modules.module import Module
 
 
 class OptimizedModule(Module):
-    """A module whose calls are compiled. Everything else is forwarded to the original module, ``_orig_mod``."""
+    """A module whose calls are compiled, if the backend compiles. Everything else is forwarded to the original module."""
 
-    def __init__(self, module, call):
+    def __init__(self, module, call, settings):
         super().__init__()
         self._orig_mod = module
         self.__dict__["forward"] = call
+        self.__dict__["_settings"] = settings  # of ``compile``
         self.training = module.training
 
     def __getattr__(self, name):
@@ -38,4 +41,4 @@ class OptimizedModule(Module):
     def __reduce__(self):
         from . import compile
 
-        return compile, (self._orig_mod,)
+        return functools.partial(compile, **self._settings), (self._orig_mod,)

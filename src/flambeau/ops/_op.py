@@ -117,7 +117,7 @@ class Op:
             is_by_number = name in tape.BY_NUMBER or self.node != self.scalar_node == name
             members = {
                 "op": self, "_is_index": self.index, "_is_by_number": is_by_number,
-                "__module__": "flambeau.autograd", "__slots__": (), **attributes_of(self, name),
+                "__module__": "builtins", "__slots__": (), **attributes_of(self, name),
             }
             base = CompositeNode if name in self.steps else tape.OpNode
             found = self.node_classes[name] = type(name, (base,), members)

@@ -206,7 +206,7 @@ def _swap_class(module):
         replica.__dict__ = copy.deepcopy(self.__dict__, memo)
         return replica
 
-    body = {"__getstate__": getstate, "parametrized_class": cls}
+    body = {"__module__": ParametrizationList.__module__, "__getstate__": getstate, "parametrized_class": cls}
     if not hasattr(cls, "__deepcopy__"):
         body["__deepcopy__"] = deepcopy
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), body)
