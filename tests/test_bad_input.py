@@ -397,6 +397,7 @@ sum([m, b]) => [4]
 pow(m, 2, 3) => __pow__
 m.shape = (3, 2) => 'shape'
 -- autograd
+t.set_grad_enabled(1) => set_grad_enabled & must be bool & not int
 m.backward() => does not require grad
 y.backward() => scalar & [3]
 y.backward(t.ones(2)) => [2] & [3]

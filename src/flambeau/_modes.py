@@ -223,7 +223,10 @@ class set_grad_enabled(_ModeContext):
     """Switches recording on or off, at once; as a context manager it is undone at the end."""
 
     def __init__(self, mode):
-        self.mode = bool(mode)
+        if not isinstance(mode, bool):
+            raise TypeError("set_grad_enabled(): argument 'enabled' (position 1) must be bool, "
+                            f"not {type(mode).__name__}")
+        self.mode = mode
         self._before = modes.grad
         self.__enter__()
 

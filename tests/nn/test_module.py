@@ -881,6 +881,19 @@ def settings_that_are_equal_to_the_defaults_are_not_shown(t):
 
 
 @programs
+def modes_are_assigned(t):
+    seen = []
+
+    class Told(t.nn.Module):
+        def __setattr__(self, name, value):
+            seen.append([name, value])
+            super().__setattr__(name, value)
+
+    t.nn.Sequential(Told()).eval().train()
+    return seen
+
+
+@programs
 def bases_with_keywords_of_classes(t):
     class Registered:
         def __init_subclass__(cls, mode=None, dims=None, ranks=None, function=None, becomes=None, **others):

@@ -334,7 +334,7 @@ class Module(Hookable, Savable, Movable):
         """Sets training mode (or, ``train(False)``, evaluation mode) for this module and all its descendants."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
-        self.__dict__["training"] = mode
+        self.training = mode
         for module in self.children():
             module.train(mode)
         return self
