@@ -39,6 +39,30 @@ def close(t):
 
 
 @programs
+def close_integers(t):
+    large = 2**62
+    return [outcome(t, t.tensor([large]), t.tensor([large + 1])), outcome(t, t.tensor(large), t.tensor(large + 1)),
+            outcome(t, large, large + 1), outcome(t, t.tensor([3, large]), t.tensor([4, large]), rtol=0, atol=1),
+            outcome(t, t.tensor([200], dtype=t.uint8), t.tensor([3], dtype=t.uint8)), outcome(t, np.int64(1), 1)]
+
+
+@programs
+def close_and_sparse(t):
+    eye = t.eye(2).to_sparse()
+    twice = t.sparse_coo_tensor(t.tensor([[0, 1, 1], [0, 1, 1]]), t.tensor([1.0, 0.5, 0.5]), (2, 2))
+    return [outcome(t, eye, other, **settings) for other in (eye.clone(), eye * 2, t.ones(2, 2).to_sparse(), t.eye(2), twice,
+                                                             t.sparse_coo_tensor(t.tensor([[0, 1], [1, 1]]), t.ones(2), (2, 2)))
+            for settings in ({}, {"check_layout": False})]
+
+
+@programs
+def kinds_that_are_not_compared(t):
+    one = t.ones(1)
+    found = [outcome(t, *pair) for pair in ((1.0, one), (one, [1.0]), (one, np.ones(1, "f")), ([1.0], np.ones(1)), ({1}, {1}))]
+    return [text[:59] for text in found]
+
+
+@programs
 def made(t):
     make = t.testing.make_tensor
     t.manual_seed(0)
@@ -65,7 +89,7 @@ def test_recording_is_what_torch_does(name):
 
 
 def test_what_cannot_be_compared():
-    with pytest.raises(TypeError, match="tensors, numbers or collections"):
+    with pytest.raises(TypeError, match="two tensors, two numbers or two collections"):
         flambeau.testing.assert_close("a", "a")
     with pytest.raises(ValueError, match="`low` must be less than `high`"):
         flambeau.testing.make_tensor(2, dtype=flambeau.float32, low=3, high=1)

@@ -1,14 +1,17 @@
 """Approximate comparison with detailed error messages."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from .. import _dtypes
-from .._tensor import Tensor
 from ..functions.from_data import as_tensor
 
-NO_PAIR = "No comparison pair was able to handle inputs of type {type}: give tensors, numbers or collections of them."
+NO_PAIR = (
+    "No comparison pair was able to handle inputs of type {actual} and {expected}: give two tensors, two numbers or "
+    "two collections of them."
+)
 TOLERANCES = {  # dtype: (relative, absolute)
     _dtypes.float16: (1e-3, 1e-5), _dtypes.bfloat16: (1.6e-2, 1e-5), _dtypes.float32: (1.3e-6, 1e-5),
     _dtypes.float64: (1e-7, 1e-7), _dtypes.complex64: (1.3e-6, 1e-5), _dtypes.complex128: (1e-7, 1e-7),
@@ -27,7 +30,7 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
             "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
             + ("rtol." if rtol is None else "atol.")
         )
-    checks = {"device": check_device, "dtype": check_dtype, "stride()": check_stride}
+    checks = {"device": check_device, "dtype": check_dtype, "layout": check_layout, "stride()": check_stride}
     settings = _Settings(rtol, atol, equal_nan, checks, allow_subclasses)
     try:
         _compare(actual, expected, settings, "")
@@ -64,9 +67,9 @@ def _compare(actual, expected, settings, where):
         if actual != expected:
             raise AssertionError(f"None mismatch: {actual!r} is not {expected!r}{_at(where)}")
     elif _is_number(actual) and _is_number(expected):
-        _compare_numbers(actual, expected, settings, where)
+        _compare_numbers(*[v.item() if isinstance(v, np.generic) else v for v in (actual, expected)], settings, where)
     else:
-        _compare_tensors(_tensor(actual), _tensor(expected), settings, where)
+        _compare_tensors(*_tensors(actual, expected, settings=settings), settings, where)
 
 
 def _is_sequence(value):
@@ -74,16 +77,16 @@ def _is_sequence(value):
 
 
 def _is_number(value):
-    return isinstance(value, bool | int | float | complex)
+    return isinstance(value, bool | int | float | complex | np.number | np.bool_)
 
 
-def _tensor(value):
-    if isinstance(value, Tensor):
-        return value
-    try:
-        return as_tensor(value)
-    except (TypeError, ValueError, RuntimeError):
-        raise TypeError(NO_PAIR.format(type=type(value))) from None
+def _tensors(*pair, settings):
+    """A pair as tensors; raises unless one type derives from the other."""
+    types = [type(value) for value in pair]
+    if (issubclass(*types) or issubclass(*reversed(types))) and (settings.allow_subclasses or types[0] is types[1]):
+        with contextlib.suppress(TypeError, ValueError, RuntimeError):
+            return [as_tensor(value) for value in pair]
+    raise TypeError(NO_PAIR.format(actual=types[0], expected=types[1]))
 
 
 def _at(where):
@@ -131,8 +134,6 @@ def _up_to(allowed, rtol, atol):
 
 
 def _compare_tensors(actual, expected, settings, where):
-    if not settings.allow_subclasses and type(actual) is not type(expected):
-        raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
     if actual.shape != expected.shape:
         raise AssertionError(
             f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}.{_at(where)}"
@@ -141,18 +142,37 @@ def _compare_tensors(actual, expected, settings, where):
         a, e = (t.stride() if name == "stride()" else getattr(t, name) for t in (actual, expected))
         if checked and a != e:
             raise AssertionError(f"The values for attribute '{name}' do not match: {a} != {e}.{_at(where)}")
+    if actual.is_sparse and expected.is_sparse:
+        _compare_sparse(actual, expected, settings, where)
+    else:
+        _compare_values(*[t.to_dense() if t.is_sparse else t for t in (actual, expected)], settings, where)
+
+
+def _compare_sparse(actual, expected, settings, where):
+    counts = [t._nnz() for t in (actual, expected)]
+    if counts[0] != counts[1]:
+        raise AssertionError("The number of specified values in sparse COO tensors does not match: "
+                             f"{counts[0]} != {counts[1]}{_at(where)}")
+    for name in ("indices", "values"):
+        a, e = (getattr(t, "_" + name)() for t in (actual, expected))
+        _compare_values(a, e, settings, where, f"Sparse COO {name}")
+
+
+def _compare_values(actual, expected, settings, where, what="Tensor-likes"):
     rtol, atol = settings.tolerances(actual.dtype, expected.dtype)
     a, e = (t.detach().cpu()._a for t in (actual, expected))
     common = _dtypes.promote_types(actual.dtype, expected.dtype).np
     a, e = (v.astype(np.float64 if common in _dtypes.HALF else common) for v in (a, e))
     with np.errstate(all="ignore"):
-        close = np.isclose(a, e, rtol=rtol, atol=atol, equal_nan=settings.equal_nan)
+        close = np.equal(a, e)  # np.isclose compares integers as floats
+        if rtol or atol or _dtypes.is_inexact(a.dtype):
+            close |= np.isclose(a, e, rtol=rtol, atol=atol, equal_nan=settings.equal_nan)
         if close.all():
             return
-        raise AssertionError(_report(a, e, close, rtol, atol) + _at(where))
+        raise AssertionError(_report(a, e, close, rtol, atol, what) + _at(where))
 
 
-def _report(actual, expected, close, rtol, atol):
+def _report(actual, expected, close, rtol, atol, what):
     """Describes how many elements differ, and the greatest differences, in PyTorch's words."""
     if actual.ndim == 0:
         return _number_report(actual.item(), expected.item(), rtol, atol)
@@ -163,7 +183,7 @@ def _report(actual, expected, close, rtol, atol):
     if actual.dtype.kind == "i":
         relative = relative.astype(np.float32)
     bad = ~close
-    lines = [f"Tensor-likes are not {_how(rtol, atol)}!", "",
+    lines = [f"{what} are not {_how(rtol, atol)}!", "",
              f"Mismatched elements: {int(bad.sum())} / {close.size} ({100 * bad.mean():.1f}%)"]
     for what, values, allowed in (("absolute", difference, atol), ("relative", relative, rtol)):
         worst = np.where(bad, values, values.dtype.type(0))
