@@ -6,7 +6,7 @@ from ..nn.modules.module import Module
 
 
 class OptimizedModule(Module):
-    """A module whose calls are compiled, if the backend does so; all else is forwarded to the original, ``_orig_mod``."""
+    """A module whose calls are compiled, if the backend does so; all else is that of the original, ``_orig_mod``."""
 
     def __init__(self, module, call, settings):
         super().__init__()
