@@ -20,6 +20,7 @@ LAYOUT = [EXPANDED + code for code in (
     "2 ** torch.eye(2, 3).t()", "torch.float_power(1, torch.eye(2, 3).t())", "torch.mvlgamma(torch.ones(2, 3).t() + 2, 2)",
     "torch.rrelu(torch.eye(2, 3).t())", "torch.sign(torch.ones(2, 3).bool().t())", "torch.sgn(torch.ones(2, 3).bool().t())",
     "torch.isreal(torch.zeros(2, 3, 2, 2).contiguous(memory_format=torch.channels_last))",
+    *[f"torch.unravel_index(torch.arange(6).reshape(2, 3).t(){part}, (3, 2))" for part in ("", "[:, :1]", "[:, :1].expand(3, 2)")],
 ]
 DTYPES = [
     *[f"torch.einsum('{equation}', torch.ones({left}, dtype=torch.{dtype}), torch.ones({right}, dtype=torch.{dtype}))"
@@ -292,7 +293,14 @@ NO_DERIVATIVE = [
         "x.unique()", "x.unique(return_inverse=True)[0]", "x.unique(return_counts=True, sorted=False)[0]", "x.unique(dim=0)",
         "x.unique_consecutive()", "x.unique_consecutive(dim=0, return_counts=True)[0]", "torch.geqrf(x[:, None])[0]", "torch.geqrf(x[:, None])[1]",
         "torch.special.zeta(x + 2, x)", "torch.igamma(x, x)", "torch.igammac(x, x)", "torch.heaviside(x, x)", "x // 2",
+        "torch.linalg.ldl_factor(x.diag())[0]", "torch.linalg.ldl_factor_ex(x.diag())[0]",
+        "torch.linalg.ldl_solve(*torch.linalg.ldl_factor(torch.eye(3)), x[:, None])",
     ) for use in ("(y, y.requires_grad, y.grad_fn.name())", "y.sum().backward()")
+]
+RECORDED = [  # or not: what does not depend on the elements of an empty tensor
+    f"x = torch.zeros({shape}, requires_grad=True)\ny = {call}\n(y, y.requires_grad)" for shape in ("0,", "0, 0", "2, 0", "0, 2")
+    for call in ("torch.cov(x)", "torch.corrcoef(x)", "torch.trapezoid(x)", "torch.trapezoid(x, x)", "torch.cumulative_trapezoid(x)",
+                 "torch.linalg.vector_norm(x)", *[f"torch.linalg.matrix_norm(x, {order})" for order in ("1", "2", "-2", "inf", "'nuc'", "'fro'")])
 ]
 NOT_NEEDED = [  # the derivative of a node that passes only for its output
     f"x = torch.tensor([1.5, 1.5, 0.5], requires_grad=True)\nw = torch.ones(3, requires_grad=True)\ny = {call}\n{use}" for call in (
@@ -488,6 +496,8 @@ MEMBERS = [  # compared in the dtype that both promote to
 BATCHED_NUMBERS = [  # an operand without dimensions has less priority in a sample, and is not cast to the integers of the other
     f"x, y = torch.ones(2, 3, dtype=torch.uint8), torch.tensor(-1)\ntorch.func.vmap(lambda x, y: {call}, in_dims=(1, None))(x, y)"
     for call in ("x / y", "torch.atan2(x, y)", "torch.special.xlogy(x, y)", "(x * y).dtype", "torch.hypot(x.float(), y.double()).dtype")]
+BATCHED_INTEGERS = [f"torch.func.vmap(lambda x: {call})(torch.ones(3, 2, dtype=torch.{dtype}))" for dtype in ("int8", "uint8", "int32", "int64") for call in (
+    "torch.dot(x, x)", "torch.vdot(x, x)", "torch.addbmm(x[None], x[:1, None, None], x[None, None])", "x @ x", "x.sum()", "torch.outer(x, x).trace()")]
 SELECTED = [f"torch.func.vmap(lambda x: torch.masked_select(x, torch.tensor({mask})))(torch.arange(12.).reshape(3, 4))"
             for mask in ("True", "False", "[True, False, True, True]", "[[True], [False]]")]
 INSIDE = [f"torch.func.{call}" for call in (  # errors of functions that no rule covers
@@ -511,17 +521,27 @@ AXES = [f"torch.{call}" for call in (
 TRUNCATED = [f"torch.arange({bounds}, dtype=torch.{dtype})" for dtype in ("uint8", "int8", "int32") for bounds in ("-1, 2, 0.5", "-1.5, 2, 1", "0, 300, 100")]
 INPUTS_AS_RESULTS = [f"x = torch.ones({shape})\ntorch.{name}" for shape in ("()", "1", "2") for name in (
     "div(x, torch.ones(2), out=x)", "add(torch.ones(2), x, out=x)", "maximum(x, torch.ones(2, 2), out=x)", "exp(x, out=x)")]
+STEPPED_TWICE = [f"""import warnings
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    optimizer = torch.optim.{name}([p, p], lr=0.1{settings})
+p.grad = torch.tensor([0.3, -0.7])
+optimizer.step()
+optimizer.step()
+p.detach()""" for name, settings in (("ASGD", ", lambd=0.5, t0=1"), ("SGD", ", momentum=0.5"), *[(name, "") for name in (
+    "Adam", "Adamax", "NAdam", "RAdam", "Rprop", "RMSprop", "Adagrad", "Adadelta")])]
 FILLED = [f"torch.ones({shape}).expand(2, 2).fill_({value})" for shape in ("1", "2", "2, 2") for value in ("2", "torch.tensor(2)", "torch.tensor(2.0)")]
 RESHAPED = [f"t = torch.distributions.ReshapeTransform((2,), (1, 2))\nt{call}" for call in (
     "(torch.ones(3, 2))", "(torch.ones(3))", ".inv(torch.ones(3, 1, 2))", ".inv(torch.ones(2))", ".inv(torch.ones(3))")]
 
 
 @pytest.mark.parametrize("code", [
-    *LARGEST_DIFFERENCES, *MEMBERS, *BATCHED_NUMBERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *FILLED, *RESHAPED,
+    *LARGEST_DIFFERENCES, *MEMBERS, *BATCHED_NUMBERS, *BATCHED_INTEGERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *STEPPED_TWICE, *FILLED, *RESHAPED,
     *TOLERANCES, *TRANSFORMS, *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
-    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *QUANTILES, *PASSES_FOR_NAN, *NOT_NEEDED, *MOVED_LEAVES, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,
+    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *RECORDED, *QUANTILES, *PASSES_FOR_NAN, *NOT_NEEDED, *MOVED_LEAVES, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,
     *FAKE_QUANTIZED, *ARRAYS, *OVERRIDABLE,
 ])
 def test_agreement(code):

@@ -87,6 +87,16 @@ def test_agrees_with_torch(table, dtype):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.oracle
+def test_a_gradient_that_is_nan_goes_on_as_in_torch():
+    torch = pytest.importorskip("torch")
+    numbers = [-3.0, -1.0, -0.5, 0.0, 0.25, 0.5, 1.0, 7.0, float("inf"), -float("inf")]
+    both = [list(column) for column in zip(*itertools.product(numbers, repeat=2))]
+    tables = (UNARY_CALLS, [numbers]), (BINARY_CALLS, both)
+    wrong = [d for calls, data in tables for call in calls for d in differences(torch, f"({call}) * t.nan", "float32", *data)]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_calls_that_differ_are_in_the_tables():
     assert {call for call, _ in KNOWN} <= {*UNARY_CALLS, *BINARY_CALLS, *REDUCTION_CALLS}
 

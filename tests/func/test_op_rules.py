@@ -19,7 +19,7 @@ from flambeau.ops._op import OPS
 SIZE = 3
 SLOW = "There is a performance drop"
 DYNAMIC = ("nonzero", "masked_select", "index", "unindex", "index_put")  # masks that differ make shapes that differ
-NO_DERIVATIVE = ("special_zeta", "igamma", "igammac")
+NO_DERIVATIVE = ("special_zeta", "igamma", "igammac", "linalg_ldl_factor_ex", "linalg_ldl_solve")
 ONCE = ("linear_cross_entropy", "ctc_loss", "ctc_loss_pull")  # differentiable once
 NOT_THE_JACOBIAN = "by_frequency"  # a setting that scales the gradient alone
 

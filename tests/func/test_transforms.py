@@ -279,6 +279,9 @@ def f(a):
     return b
 jvp(f, (x,), (y,)), jacfwd(f)(x)
 """,
+    "in-place in forward mode in vmap": """
+vmap(jacfwd(lambda a: (a * 1)[0].clone().addmv_(a * 1, x[:2], alpha=2)))(torch.stack([m[:2, :2], m[1:, :2]]))
+""",
     "custom Function": """
 class Square(torch.autograd.Function):
     @staticmethod

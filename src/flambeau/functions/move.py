@@ -9,7 +9,6 @@ from .._signatures import set_name
 from .._size import broadcasts
 from .._tensor import Tensor
 from ..ops import move as ops
-from ..ops.join import stack
 from ..ops.reduce import sum_to
 from ..ops.shape import as_strided as strided_op
 from ..ops.shape import basic_index, embed_diagonal, part
@@ -335,9 +334,8 @@ def unravel_index(indices, shape):
     if any([n < 0 for n in sizes]):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     steps = [math.prod(sizes[i + 1:]) for i in range(len(sizes))]
-    indices = indices.long()
-    found = [indices // step % n for step, n in zip(steps, sizes)]
-    return stack(*found, axis=-1).unbind(-1) if found else ()
+    steps, sizes = (tensor_on(np.array(numbers, np.int64), indices.device) for numbers in (steps, sizes))
+    return (indices.long().unsqueeze(-1) // steps % sizes).unbind(-1)
 
 
 methods(

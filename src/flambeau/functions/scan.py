@@ -207,7 +207,7 @@ def trapezoid(y, x=None, *, dx=None, dim=-1):
     """The integral along ``dim`` by the trapezoidal rule, over points ``x`` or with spacing ``dx``."""
     areas = _areas(y, x, dx, dim, "trapezoid")
     if not y._a.shape[dim]:
-        return y.sum(dim, dtype=y.dtype)
+        return y.detach().sum(dim, dtype=y.dtype)  # as in PyTorch, a constant
     if isinstance(x, Tensor):
         return areas.sum(dim)
     axis = dim_in_range(dim, y._a.ndim)

@@ -167,8 +167,6 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     w = _weights(aweights, n, "aweights", "floating point")
     if not is_inexact(x._a.dtype):
         x = x * 1.0
-    if n == 0:
-        return tensor_on(np.full((rows, rows) if rows != 1 else (), np.nan, x._a.dtype), input.device)
     away, scaled, freedom = _deviations(x, f, w, correction)
     if not freedom > 0:
         warnings.warn(FREEDOM, UserWarning, stacklevel=2)

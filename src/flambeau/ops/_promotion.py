@@ -80,6 +80,11 @@ def in_opmath(arrays):
     return arrays, None
 
 
+def widened(g):
+    """A gradient in float32 if it is an array in half precision: what is summed is rounded once, at the end."""
+    return g if isinstance(g, Tensor) or g.dtype not in _dtypes.HALF else engine_of(g).cast(g, _dtypes.float32.np)
+
+
 def _is_wide(a):
     """Whether x is a floating array with dimensions, and not half precision."""
     return getattr(a, "ndim", 0) > 0 and a.dtype.kind in "fc" and a.dtype not in _dtypes.HALF

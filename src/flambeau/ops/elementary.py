@@ -82,7 +82,7 @@ def rpow(k, x, y):
 def rpow_slope(g, x, y, out):
     if y != 0:
         return g * cj(out * log_of_number(y))
-    return keep(g * (out * -math.inf), x != x if is_complex(x) else ~(x >= 0))
+    return g * keep(out * -math.inf, x != x if is_complex(x) else ~(x >= 0))
 
 
 rpow.vjp(x=rpow_slope)

@@ -8,7 +8,7 @@ from ._op import kernel_op, op
 from .join import cat
 from .matmul import column, mH, mT, product, row
 from .move import tril, triu
-from .pointwise import cj, imag, is_complex
+from .pointwise import cj, imag, is_complex, undifferentiable
 from .reduce import sum_
 from .shape import basic_index, diagonal, embed_diagonal
 
@@ -277,7 +277,10 @@ def beside(x, k):
     return basic_index(x, key=(Ellipsis, slice(k, None)))
 
 
-# (LD, pivots, info); not differentiable, as in PyTorch.
-ldl_factor_ex = kernel_op("linalg_ldl_factor_ex", "ldl_factor", inputs="A", settings="hermitian", row_major=True)
+LDL = {"settings": "hermitian", "row_major": True, "node": "NotImplemented"}
+# (LD, pivots, info)
+ldl_factor_ex = kernel_op("linalg_ldl_factor_ex", "ldl_factor", inputs="A", **LDL)
+ldl_factor_ex.vjp(A=undifferentiable("linalg_ldl_factor_ex"))
 
-ldl_solve = kernel_op("linalg_ldl_solve", "ldl_solve", inputs="LD, pivots, B", settings="hermitian", row_major=True)
+ldl_solve = kernel_op("linalg_ldl_solve", "ldl_solve", inputs="LD, pivots, B", **LDL)
+ldl_solve.vjp(**dict.fromkeys(["LD", "B"], undifferentiable("linalg_ldl_solve")))

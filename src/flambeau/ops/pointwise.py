@@ -255,7 +255,7 @@ def nan_to_num(k, x, *, nan, posinf, neginf):
     return k.replace_nonfinite(x, nan, posinf, neginf)
 
 
-nan_to_num.vjp(x=lambda g, x: keep(g, isfinite(x)))
+nan_to_num.vjp(x=lambda g, x: g * isfinite(x))  # nan where g is nan, as in PyTorch
 
 
 # ---- arithmetic

@@ -6,6 +6,7 @@ from .._tensor import Tensor
 from . import elementary as el
 from . import pointwise as pw
 from ._op import op
+from ._promotion import widened
 from .scatter import ungather
 
 
@@ -89,6 +90,7 @@ def logcumsumexp(k, x, *, axis, reverse):
 def logcumsumexp_pull(g, x, out, axis, reverse):
     if pw.is_complex(x):
         return pw.cj(el.exp(x)) * cumsum(g * pw.cj(el.exp(-out)), axis=axis, reverse=not reverse)
+    g = widened(g)
     return running_share(g, x, out, axis, not reverse) - running_share(-g, x, out, axis, not reverse)
 
 

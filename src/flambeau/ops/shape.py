@@ -7,6 +7,7 @@ from .._tensor import Tensor
 from ..engines import engine_of
 from ..engines._views import is_index_array, replay
 from ._op import kernel_op, op
+from ._promotion import widened
 
 # ---- x with a value in the place of a view of it
 
@@ -261,7 +262,7 @@ def as_strided(k, x, *, size, stride, offset, own_stride, own_offset):
 
 as_strided.vjp(
     x=lambda g, x_shape, stride, offset, own_stride, own_offset: as_strided_pull(
-        g, shape=x_shape, stride=stride, offset=offset, own_stride=own_stride, own_offset=own_offset
+        widened(g), shape=x_shape, stride=stride, offset=offset, own_stride=own_stride, own_offset=own_offset
     )
 )
 

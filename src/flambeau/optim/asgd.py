@@ -48,10 +48,9 @@ def asgd(params, grads, axs, mus, etas, state_steps, foreach=None, maximize=Fals
     check_capturable(capturable, params, "params, mus, etas, and state_steps")
     flags = (maximize, is_nonzero(weight_decay))
     weight_decay, = numbers_of(differentiable, weight_decay)
-    rows = [(weight_decay, 1 - lambd * number_of(eta), number_of(eta), number_of(mu))
-            for eta, mu in zip(etas, mus, strict=True)]
-    apply("asgd_step", [params, axs], grads, rows, flags, differentiable)
-    lr = number_of(lr)
+    lr, rows = number_of(lr), []
     for count, eta, mu in zip(advance(state_steps), etas, mus, strict=True):
-        put_number(eta, lr / (1 + lambd * lr * count) ** alpha)
+        rows.append((weight_decay, 1 - lambd * number_of(eta), number_of(eta), number_of(mu)))
+        put_number(eta, lr / (1 + lambd * lr * count) ** alpha)  # of the next step, or of the same parameter
         put_number(mu, 1 / larger(count - t0, 1.0))
+    apply("asgd_step", [params, axs], grads, rows, flags, differentiable)

@@ -6,6 +6,7 @@ import warnings
 
 from .._modes import modes
 from .._tensor import wrap
+from ..engines import engine_of
 from ..engines.levels import LevelArray
 from ..ops._promotion import computed_dtype
 from ..ops.join import stack
@@ -113,8 +114,11 @@ class VmapLevel(Level):
 
     def write(self, into, x):
         x = self.enter(x)
-        if x.batched and not into.batched:
+        own = isinstance(into, Batched) and into.level is self
+        if x.batched and not (own and into.batched):
             raise RuntimeError(INPLACE)
+        if not own:
+            return engine_of(into, x.value._a).write(into, x.value._a)
         missing = len(into.shape) - len(x.shape)
         if x.batched and missing:
             key = (slice(None), *[None] * missing, ...)

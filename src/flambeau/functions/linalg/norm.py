@@ -106,12 +106,12 @@ def _matrix_norm(A, ord, rows, columns, keepdim, name):
 
 
 def extreme(x, ord, axis, keepdims):
-    """The maximum of x along an axis (zero if empty), or the minimum for a negative order."""
+    """The maximum of x along an axis (a constant zero if empty), or the minimum for a negative order."""
     if x._a.shape[axis[0]]:
         return (amax if ord > 0 else amin)(x, axis=axis, keepdims=keepdims)
     if ord < 0:
         raise IndexError(f"amin(): Expected reduction dim {axis[0]} to have non-zero size: the matrix is empty")
-    return sum_(x, axis=axis, keepdims=keepdims)
+    return sum_(x.detach(), axis=axis, keepdims=keepdims)
 
 
 def ones_at(shape, axes):

@@ -5,9 +5,10 @@ import math
 from ...ops import matmul as ops
 from ...ops.pointwise import add, cj, mul
 from ...ops.reduce import sum_
-from ...ops.shape import basic_index, reshape, zeros_like
+from ...ops.shape import basic_index, cast, reshape, zeros_like
 from ..vmap import Batched, move_axis, with_batch_dim
 from .classes import align, aligned, rank_of
+from .shape import total
 
 
 def matmul(op, operands, settings, size):
@@ -39,7 +40,8 @@ def vecmat(op, operands, settings, size):
 
 def dot(op, operands, settings, size):
     x, y = operands
-    return sum_(mul(cj(x.value) if op.name == "vdot" else x.value, y.value), axis=(1,), keepdims=False)
+    terms = mul(cj(x.value) if op.name == "vdot" else x.value, y.value)
+    return cast(sum_(terms, axis=(1,), keepdims=False), dtype=terms._a.dtype)  # integers too keep theirs
 
 
 # ---- beta * x + alpha * (a @ b)
@@ -47,7 +49,7 @@ def dot(op, operands, settings, size):
 
 def sum_of_bmm(op, operands, settings, size):
     a, b = operands
-    return sum_(ops.matmul_batched(with_batch_dim(a, size), with_batch_dim(b, size)), axis=(1,), keepdims=False)
+    return total(ops.matmul_batched(with_batch_dim(a, size), with_batch_dim(b, size)), (1,))
 
 
 def outer(op, operands, settings, size):

@@ -1,5 +1,6 @@
 """Batching rules of views, copies and moves outside the classes."""
 
+from ..._dtypes import int64
 from ..._tensor import wrap
 from ...engines._views import replay
 from ...ops import reduce, shape
@@ -10,7 +11,12 @@ from .classes import align, along, spread
 
 def whole_sum(op, operands, settings, size):
     (x,) = operands
-    return reduce.sum_(x.value, axis=tuple(range(1, x.ndim + 1)), keepdims=False)
+    return total(x.value, tuple(range(1, x.ndim + 1)))
+
+
+def total(x, axis):
+    """The sum, of integers as int64."""
+    return reduce.sum_(x, axis=axis, keepdims=False, dtype=int64.np if x._a.dtype.kind in "biu" else None)
 
 
 def expand(op, operands, settings, size):
@@ -47,7 +53,7 @@ def t(op, operands, settings, size):
 
 def trace(op, operands, settings, size):
     (x,) = operands
-    return reduce.sum_(shape.diagonal(x.value, offset=0, axis1=1, axis2=2), axis=(1,), keepdims=False)
+    return total(shape.diagonal(x.value, offset=0, axis1=1, axis2=2), (1,))
 
 
 def roll(op, operands, settings, size):
