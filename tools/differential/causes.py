@@ -86,6 +86,12 @@ def has_nan_instead(d):
     return np.allclose(ours[~np.isnan(ours)], theirs[~np.isnan(ours)])
 
 
+def have_equals(d):
+    """Whether two tensors of the step have equal elements."""
+    pairs = itertools.combinations(map(numbers, arguments(d)), 2)
+    return any(np.isin(a, b).any() for a, b in pairs)
+
+
 def is_zero(numbers):
     return numbers == 0
 
@@ -203,8 +209,8 @@ def is_dense(tensor):
     return True
 
 
-KEEP_LAYOUT = {form.template for row in POINTWISE for form in forms(row)}
-KEEP_LAYOUT |= {"{x}.clone()", "{x}.double()", "torch.zeros_like({x})"}
+ELEMENTWISE = {form.template for row in POINTWISE for form in forms(row)} | {"{x} += {other}", "{x} *= {other}"}
+KEEP_LAYOUT = ELEMENTWISE | {"{x}.clone()", "{x}.double()", "torch.zeros_like({x})"}
 KEEP_LAYOUT -= {"torch.angle({x})", "torch.logaddexp({x}, {peer})"}  # these give rows in PyTorch
 
 
@@ -238,14 +244,28 @@ def has_blank_target(d):
 
 def overlaps_itself(tensor):
     """Whether some elements of a tensor lie in one place."""
-    places = itertools.product(*[range(0, n * step, step) if step else [0] * n for n, step in layout(tensor)])
-    return len(set(map(sum, places))) < tensor.numel()
+    return len(set(offsets(tensor))) < tensor.numel()
 
 
 def overlap_each_other(d):
-    """Whether two arguments of the step are in one memory."""
-    memories = [storage_of(t) for t in arguments(d)]
-    return len(set(memories)) < len(memories)
+    """Whether two arguments of the step share elements; a function of single elements may have one tensor twice."""
+    pairs = itertools.combinations(arguments(d), 2)
+    return any(places(a) & places(b) and not (d.step.template in ELEMENTWISE and is_same_view(a, b)) for a, b in pairs)
+
+
+def places(tensor):
+    """The addresses of the bytes of a tensor."""
+    start, size = tensor.data_ptr(), tensor.element_size()
+    return {start + offset * size + byte for offset in offsets(tensor) for byte in range(size)}
+
+
+def offsets(tensor):
+    """Where the elements of a tensor lie, counted from the first."""
+    return map(sum, itertools.product(*[range(0, n * step, step) if step else [0] * n for n, step in layout(tensor)]))
+
+
+def is_same_view(a, b):
+    return a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride()
 
 
 def writes(d):
@@ -303,6 +323,13 @@ def is_leaf_passed_on(d):
 def made_by_grad(d):
     """The names of the results of ``autograd.grad``."""
     return {step.target for step in d.pair.steps if "autograd.grad(" in step.template}
+
+
+def is_of_grad(d):
+    """Whether what differs is a result of ``autograd.grad``, under whatever name."""
+    variables = d.pair.oracle
+    results = [leaf for name in made_by_grad(d) for _, leaf in leaves(variables.get(name))]
+    return any(leaf is dict(leaves(variables))[d.where] for leaf in results)
 
 
 def are_gradients_of_zeros(d):

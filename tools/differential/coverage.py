@@ -4,50 +4,43 @@ import re
 
 import torch
 
-from . import autograd, ops, views
+from . import autograd, ops, randomness, views
 from .forms import forms
 
 NAMESPACES = {"torch": torch, "torch.fft": torch.fft, "torch.linalg": torch.linalg, "torch.special": torch.special,
               "Tensor": torch.Tensor}
 NOT_DRAWN = {  # by reason
     "numbers are random, or the memory is not initialised": """
-        alpha_dropout alpha_dropout_ bernoulli bernoulli_ binomial cauchy_ dropout dropout_
-        exponential_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ geometric_
-        initial_seed log_normal_ lobpcg manual_seed multinomial normal normal_ pca_lowrank poisson rand
-        rand_like randint
-        randint_like randn randn_like random_ randperm rrelu rrelu_ seed svd_lowrank uniform_ new resize
-        resize_as resize_as_""",
+        lobpcg pca_lowrank seed svd_lowrank new resize resize_as resize_as_""",
     "settings of the library and its devices": """
-        are_deterministic_algorithms_enabled clear_autocast_cache compile get_autocast_dtype
-        get_default_device get_default_dtype get_deterministic_debug_mode get_float32_matmul_precision
-        get_num_interop_threads get_num_threads get_rng_state is_anomaly_check_nan_enabled is_anomaly_enabled
-        is_autocast_cache_enabled is_autocast_enabled is_deterministic_algorithms_warn_only_enabled is_grad_enabled
-        is_inference_mode_enabled set_anomaly_enabled set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled
-        set_default_device set_default_dtype set_default_tensor_type set_deterministic_debug_mode
-        set_float32_matmul_precision set_num_interop_threads set_num_threads set_printoptions set_rng_state
-        use_deterministic_algorithms cuda pin_memory typename""",
+        are_deterministic_algorithms_enabled clear_autocast_cache compile get_autocast_dtype get_default_device
+        get_default_dtype get_deterministic_debug_mode get_float32_matmul_precision get_num_interop_threads
+        get_num_threads is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled
+        is_autocast_enabled is_deterministic_algorithms_warn_only_enabled is_grad_enabled
+        is_inference_mode_enabled set_anomaly_enabled set_autocast_cache_enabled set_autocast_dtype
+        set_autocast_enabled set_default_device set_default_dtype set_default_tensor_type
+        set_deterministic_debug_mode set_float32_matmul_precision set_num_interop_threads set_num_threads
+        set_printoptions use_deterministic_algorithms cuda pin_memory typename""",
     "memory, and what lies beside it": """
-        apply_ as_subclass data_ptr from_dlpack from_numpy frombuffer load map_ numpy save set_
-        share_memory_ storage storage_type to_dlpack untyped_storage is_storage record_stream""",
+        apply_ as_subclass data_ptr from_dlpack from_numpy frombuffer load map_ numpy save set_ share_memory_
+        storage storage_type to_dlpack untyped_storage is_storage record_stream""",
     "sparse tensors": """
         coalesce dense_dim indices is_coalesced sparse_coo_tensor sparse_dim sparse_mask sparse_resize_
-        sparse_resize_and_clear_ to_dense to_sparse to_sparse_coo """,
+        sparse_resize_and_clear_ to_dense to_sparse to_sparse_coo""",
     "layers and losses, which the families of layers draw": """
-        adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d batch_norm bilinear
-        binary_cross_entropy_with_logits celu celu_ conv1d conv2d conv3d conv_tbc
-        conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity ctc_loss embedding
-        grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell hardshrink hinge_embedding_loss
-        instance_norm kl_div layer_norm lstm lstm_cell margin_ranking_loss max_pool1d max_pool1d_with_indices
-        max_pool2d max_pool3d
-        pairwise_distance poisson_nll_loss prelu rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
-        triplet_margin_loss""",
-    "functions of functions": "vmap",
+        adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d batch_norm bilinear binary_cross_entropy_with_logits
+        celu celu_ conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
+        cosine_embedding_loss cosine_similarity ctc_loss embedding grid_sampler grid_sampler_2d grid_sampler_3d
+        group_norm gru gru_cell hardshrink hinge_embedding_loss instance_norm kl_div layer_norm lstm lstm_cell
+        margin_ranking_loss max_pool1d max_pool1d_with_indices max_pool2d max_pool3d pairwise_distance
+        poisson_nll_loss prelu rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell triplet_margin_loss""",
+    "functions of functions, which the transforms draw": "vmap",
 }
 
 
 def tables():
-    return [*ops.TABLES, views.VIEWS, views.WRITES, autograd.FUNCTIONS, autograd.VIEWS, autograd.WRITES, autograd.GRAPH,
-            autograd.BACKWARD]
+    return [*ops.TABLES, *randomness.TABLES, views.VIEWS, views.WRITES, autograd.FUNCTIONS, autograd.VIEWS,
+            autograd.WRITES, autograd.GRAPH, autograd.BACKWARD]
 
 
 def drawn(namespace):

@@ -83,7 +83,7 @@ SHAPES = [
 DISTANCES = [
     function("cosine_similarity({x}, {x2}{|, dim=0|, dim=-1}{|, eps=0.5})", "{2, |}3, 4", "{2, |1, |}3, 4"),
     function("pairwise_distance({x}, {x2}{|, p=1|, p=3.0|, keepdim=True})", "{2, |}3, 4", "{2, |1, |}3, 4"),
-    function("pdist({x}{|, p=1|, p=3.0|, p=float('inf')|, p=0})", "{3|1|0}, 4"),
+    function("pdist({x}{|, p=1|, p=3.0|, p=float('inf')|, p=0})", "={3|1}, 4"),
 ]
 TABLE = [*LAYERS, *ACTIVATIONS, *SHAPES, *DISTANCES]
 

@@ -1,6 +1,7 @@
 """Programs of random numbers: one seed gives both libraries the same ones, in the logical order of the elements."""
 
-from .writer import Over, Row, rows
+from .forms import forms
+from .writer import Over, rows
 
 G = "{|, generator=torch.Generator().manual_seed(5)}"
 SIZE = "{(3,)|(2, 3)|(0, 2)|()|(17,)|(4, 5)|(2, 3, 2, 2)}"
@@ -24,15 +25,18 @@ OF_TENSORS = [
     *rows("f", f"torch.poisson({{x}}.abs() * {{1|20}}{G})"),
     *rows("f", f"torch.binomial({{x}}.abs().floor(), torch.full_like({{x}}, {{0.25|1|0|0.9}}){G})"),
     *rows("f", f"torch.multinomial({{x}}.abs() + {{0|0.5}}, {{1|2|3}}{{|, replacement=True|, True}}{G})"),
+    *rows("f", f"{{x}}.abs().multinomial({{1|2}}{G})"),
     *rows("fc", "torch.nn.functional.NAME({x}{|, 0.25|, 1.0|, 0.0}{|, training=False|, inplace=True})",
           "dropout alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d"),
-    *rows("fc", "torch.NAME({x}, {0.25|1.0|0.0}, {True|False})", "dropout alpha_dropout feature_dropout feature_alpha_dropout dropout_ feature_dropout_"),
+    *rows("fc", "torch.NAME({x}, {0.25|1.0|0.0}, {True|False})", """dropout alpha_dropout feature_dropout
+          feature_alpha_dropout dropout_ alpha_dropout_ feature_dropout_ feature_alpha_dropout_"""),
+    *rows("f", "torch.NAME({x}, {0.1, 0.3|0.5, 0.5}, {True|False})", "rrelu rrelu_"),
     *rows("f", "torch.nn.functional.rrelu({x}, {0.1, 0.3|0.5, 0.5}, {True|False}{|, inplace=True})"),
     *rows("f", "torch.nn.functional.gumbel_softmax({x}, {1|0.5}{|, hard=True}{|, dim=0})"),
     *rows("fib", "{x}[torch.randperm({x}.shape[0])]"),
     *rows("f", "torch.nn.init.NAME_({x}.detach())", """uniform normal trunc_normal xavier_uniform xavier_normal kaiming_uniform
           kaiming_normal orthogonal"""),
-    *rows("f", "torch.utils.data.random_split(range(5), {[2, 3]|[0.5, 0.5]|[1, 1]})[0].indices"),
+    *rows("f", "list(torch.utils.data.random_split(range(5), {[2, 3]|[0.5, 0.5]|[1, 1]})[0])"),
 ]
 WRITES = [
     *rows("fc", f"{{x}}.uniform_({{0, 1|-2, 0.5|1, 0|3, 3}}{G})"),
@@ -50,22 +54,25 @@ WRITES = [
     *rows("f", "torch.bernoulli({x}.sigmoid(), out={x})"),
     *rows("f", "torch.normal({x}.clone(), 1.0, out={x})"),
 ]
-STATE = ["torch.manual_seed({3|0|-1|2**40})", "torch.get_rng_state().sum()", "torch.set_rng_state(torch.get_rng_state())", "torch.initial_seed()",
-         "torch.random.fork_rng().__enter__()", "torch.rand(1)", "torch.rand(3, dtype=torch.float64)", "torch.randn(20)", "torch.randn(1)"]
+STATE = [
+    *rows("f", "torch.manual_seed({3|0|-1|2**40})"),
+    *rows("f", "torch.get_rng_state().sum()"),
+    *rows("f", "torch.set_rng_state(torch.get_rng_state())"),
+    *rows("f", "torch.NAME", """initial_seed() random.fork_rng().__enter__() rand(1) rand(3,dtype=torch.float64) randn(20)
+          randn(1)"""),
+]
+TABLES = (WRITES, OF_TENSORS, NUMBERS, OF_TENSORS, STATE)
 
 
 def write(writer):
     """Some draws, and one more, which shows how far the state has moved."""
     writer.special = False
     while not writer.seldom(5):
-        table = writer.pick((WRITES, OF_TENSORS, NUMBERS, OF_TENSORS, STATE))
+        table = writer.pick(TABLES)
         row = writer.pick(table)
-        if table is STATE:
-            writer.apply(Row(row))
-            continue
-        given = {}
-        if "{x}" in row.template:
-            given["x"] = subject(writer, row.kinds)
+        if writer.seldom(4):
+            row = writer.pick(forms(row))
+        given = {"x": subject(writer, row.kinds)} if "{x}" in row.template else {}
         writer.apply(row, target="" if table is WRITES else None, **given)
         if len(writer.pair.steps) > 10:
             raise Over
