@@ -25,11 +25,17 @@ CALLS = {  # where V stands for what is tried: some of it is right
         f"torch.threshold({VECTOR}, V, 2)", f"torch.threshold({VECTOR}, 0, V)", f"torch.nn.functional.softplus({VECTOR}, 1.0, V)",
         f"torch.logit({VECTOR} / 2, V)", f"torch.pinverse({MATRIX}, V)", f"{VECTOR}.normal_(V).shape", f"{VECTOR}.normal_(0, V).shape", f"{VECTOR}.cauchy_(V).shape",
         f"{VECTOR}.log_normal_(V).shape", f"{VECTOR}.exponential_(V).shape", f"torch.nn.functional.hinge_embedding_loss({VECTOR}, {VECTOR}, V)",
+        f"torch.nn.functional.smooth_l1_loss({VECTOR}, {VECTOR} - 3, beta=V)", f"torch.nn.functional.huber_loss({VECTOR}, {VECTOR} - 3, delta=V)",
+        f"torch.nn.functional.cross_entropy({VECTOR}, torch.tensor(1), label_smoothing=V)", f"torch.nn.functional.rms_norm({MATRIX}, (2,), eps=V)",
+        f"torch.nn.functional.multi_margin_loss({MATRIX}, torch.tensor([0, 1]), margin=V)",
+        f"torch.nn.functional.batch_norm({MATRIX}, torch.zeros(2), torch.ones(2), eps=V)",
+        f"torch.addcmul({VECTOR}, {VECTOR}, {VECTOR}, value=V)", f"torch.addcdiv({VECTOR}, {VECTOR}, {VECTOR}, value=V)",
+        f"torch.fake_quantize_per_tensor_affine({VECTOR}, V, 0, -5, 5)", f"torch.rsub({VECTOR}, 1, alpha=V)",
     ],
     str: [f"torch.linalg.qr({MATRIX}, V)[1].abs()", f"torch.segment_reduce({VECTOR}, V, lengths=torch.tensor([3]))", f"torch.nn.functional.gelu({VECTOR}, approximate=V)"],
 }
 TRIED = ["True", "1", "0.5", "'reduced'", "'sum'", "None", "()", "[0, 0]", MATRIX, "torch.tensor(1)", "torch.tensor(0.5)", "torch.tensor(0.5, requires_grad=True)",
-         "np.int64(1)", "np.float32(0.5)", "np.ones(2)"]
+         "np.int64(1)", "np.float32(0.5)", "np.float64(0.5)", "np.ones(2)"]
 WITHOUT_VALUES = [f"{x}.{name}()" for x in (VECTOR, "torch.tensor(1.0)", "torch.ones(0)")
                   for name in ("expand", "flip", "permute", "repeat", "reshape", "resize_", "sum_to_size", "tile", "broadcast_to", "view")]
 WITHOUT_VALUES += [f"{MATRIX}.{name}({argument}=(2, 2))" for name in ("expand", "reshape", "view", "repeat", "permute") for argument in ("size", "shape", "repeats", "dims", "foo")]

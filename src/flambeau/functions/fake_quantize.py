@@ -3,7 +3,7 @@
 from .._dtypes import FLOAT, bfloat16, float16, float32, int32, promote_types, type_word
 from .._modes import no_grad
 from .._tensor import Tensor
-from ._args import dim_in_range, need_constant, need_tensor
+from ._args import as_float, as_int, dim_in_range, need_constant, need_tensor
 from ._results import rename_node
 from .from_data import tensor
 from .pointwise import fmax, fmin, round, where
@@ -33,10 +33,12 @@ def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_m
         tensor([-0.8000,  0.3000,  0.7000])
     """
     need_tensor(input, "fake_quantize_per_tensor_affine")
-    if isinstance(scale, Tensor):
+    if isinstance(scale, Tensor) and isinstance(zero_point, Tensor):
         need_constant(scale, "fake_quantize_per_tensor_affine", "scale")
         scale, zero_point, kind = scale.reshape(()), zero_point.reshape(()), "TensorQparams"
     else:
+        scale = as_float(scale, "fake_quantize_per_tensor_affine", "scale")
+        zero_point = as_int(zero_point, "fake_quantize_per_tensor_affine", "zero_point")
         _check_zero(quant_min <= zero_point <= quant_max, quant_min, quant_max)
         scale, kind = tensor(scale, dtype=float32, device=input.device), ""
     out = _fake_quantize(input, scale, zero_point, quant_min, quant_max)

@@ -11,7 +11,7 @@ from .._tensor import Tensor
 from ..ops import pointwise as ops
 from ..ops._op import result_dtype
 from ..ops.shape import cast
-from ._args import as_float, as_int, need_tensor
+from ._args import as_float, as_int, as_number, need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, need_operand, operands
 from ._data import scalar_for
@@ -65,10 +65,7 @@ def result_type(*operands, **named):
 
 def factor(input, other, alpha, name):
     """``alpha`` as a Python number that fits a sum of dtype result_type(input, other)."""
-    if isinstance(alpha, (Tensor, np.generic)):
-        alpha = alpha.item()
-    if not isinstance(alpha, (int, float, complex)):
-        raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+    alpha = as_number(alpha, name, "alpha")
     kind = result_dtype((input, other))
     if isinstance(alpha, bool) and kind is not _dtypes.bool_:
         raise RuntimeError(ALPHA_BOOL)
@@ -84,7 +81,7 @@ def number_for(value, *operands):
     """Converts ``value`` to a Python number that fits the dtype in which the operands are computed."""
     dtype = result_dtype(operands).np
     dtype = np.dtype(np.float32) if dtype in _dtypes.HALF else dtype
-    return scalar_for(value.item() if isinstance(value, Tensor) else value, dtype)
+    return scalar_for(value, dtype)
 
 
 def is_unrecorded(input, other):
@@ -129,7 +126,7 @@ def rsub(input, other, *, alpha=1):
     """``other - alpha * input``."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = operands(input, other, "rsub")
-    if alpha != 1:
+    if type(alpha) is not int or alpha != 1:
         ops.no_bools(getattr(input, "_a", input), getattr(other, "_a", other))
         input = input * factor(other, input, alpha, "rsub")
     return ops.rsub(input, other)
@@ -190,6 +187,7 @@ def addcmul(input, tensor1, tensor2, *deprecated, value=1):
         (input, tensor1, tensor2), (value,) = old_order("addcmul", 3, input, tensor1, tensor2, *deprecated)
     for position, t in enumerate((input, tensor1, tensor2), 1):
         need_tensor(t, "addcmul", ("input", "tensor1", "tensor2")[position - 1], position)
+    value = as_number(value, "addcmul", "value")
     return ops.addcmul(input, tensor1, tensor2, value=number_for(value, input, tensor1, tensor2))
 
 
@@ -202,6 +200,7 @@ def addcdiv(input, tensor1, tensor2, *deprecated, value=1):
         need_tensor(t, "addcdiv", ("input", "tensor1", "tensor2")[position - 1], position)
     if result_dtype((tensor1, tensor2)).category < _dtypes.FLOAT:
         raise RuntimeError(INTEGER_ADDCDIV)
+    value = as_number(value, "addcdiv", "value")
     return ops.addcdiv(input, tensor1, tensor2, value=number_for(value, input, tensor1, tensor2))
 
 

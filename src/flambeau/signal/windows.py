@@ -5,7 +5,7 @@ import numpy as np
 from .. import _dtypes
 from .._device import strided
 from ..functions import windows as formulas
-from ..functions._args import np_dtype_of
+from ..functions._args import as_float, np_dtype_of
 from ..functions.like import create
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
@@ -63,6 +63,7 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=strided
 
 def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=strided, device=None, requires_grad=False):
     """A Gaussian of standard deviation `std`."""
+    std = as_float(std, "gaussian", "std")
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     return _window("gaussian", lambda n, length: np.exp(-(((n - (length - 1) / 2) / std) ** 2) / 2), M, sym, dtype,

@@ -10,7 +10,7 @@ from ..._tensor import Tensor
 from ...engines import demand
 from ...functions._args import need_constant, need_tensor
 from ...functions._autocast import autocast
-from ...functions._types import typed
+from ...functions._types import number_in, typed
 from ...functions.broadcast import broadcast_tensors
 from ...functions.elementary import xlogy
 from ...functions.like import ones_like
@@ -110,13 +110,14 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return reduce_loss((input - target).abs(), reduction)
-    return ops.smooth_l1_loss(input, target, reduction=reduction, beta=beta)
+    return ops.smooth_l1_loss(input, target, reduction=reduction, beta=number_in(beta, "smooth_l1_loss", "beta", 6))
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference up to ``delta``, linear beyond."""
     reduction = _check(input, target, "huber_loss", None, None, reduction)
     input, target = _same_size(input, target)
+    delta = number_in(delta, "huber_loss", "delta", 4)
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
@@ -308,6 +309,7 @@ def cross_entropy(
     reduction = _check(input, target, "cross_entropy", size_average, reduce, reduction)
     if in_use.autocast:
         input, target, weight = autocast("cross_entropy", input, target, weight)
+    label_smoothing = number_in(label_smoothing, "cross_entropy", "label_smoothing", 8)
     if label_smoothing > 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     shape = input._a.shape

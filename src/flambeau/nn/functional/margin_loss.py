@@ -7,7 +7,7 @@ from ..._size import broadcasts
 from ...engines import demand
 from ...functions._args import need_constant, need_tensor
 from ...functions._results import rename_node
-from ...functions._types import typed
+from ...functions._types import number_in, typed
 from ...functions.elementary import sqrt
 from ...functions.pointwise import minimum, where
 from ...ops import margin_loss as ops
@@ -168,6 +168,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     reduction = resolve_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
+    p, margin = int(p), number_in(margin, "multi_margin_loss", "margin", 4)
     _check_multi_margin(input, target, weight)
     need_constant(weight, "multi_margin_loss", "weight")
     classes = input._a.shape[-1] if input._a.ndim else 1

@@ -9,7 +9,7 @@ from ..._tensor import Tensor, engine_for
 from ...autograd._writes import check_writable, write
 from ...functions._args import need_constant, need_tensor
 from ...functions._autocast import autocast
-from ...functions._types import read
+from ...functions._types import number_in, read
 from ...functions.padding import pad
 from ...ops import normalization as ops
 from .pooling import avg_pool2d, avg_pool3d
@@ -57,6 +57,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     elif eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     _check_dtypes(input, weight, bias, running_mean, running_var)
+    eps = number_in(eps, "batch_norm", "eps", 8)
     return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
@@ -210,7 +211,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
         own = input._a.dtype
         is_narrow = own in _dtypes.HALF or not _dtypes.is_inexact(own)  # the op refuses integers
         eps = _dtypes.finfo(_dtypes.float32 if is_narrow else input.dtype).eps
-    return ops.rms_norm(input, weight, how=count, eps=eps)[0]
+    return ops.rms_norm(input, weight, how=count, eps=number_in(eps, "rms_norm", "eps", 4))[0]
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
