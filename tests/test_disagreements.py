@@ -521,6 +521,13 @@ AXES = [f"torch.{call}" for call in (
 TRUNCATED = [f"torch.arange({bounds}, dtype=torch.{dtype})" for dtype in ("uint8", "int8", "int32") for bounds in ("-1, 2, 0.5", "-1.5, 2, 1", "0, 300, 100")]
 INPUTS_AS_RESULTS = [f"x = torch.ones({shape})\ntorch.{name}" for shape in ("()", "1", "2") for name in (
     "div(x, torch.ones(2), out=x)", "add(torch.ones(2), x, out=x)", "maximum(x, torch.ones(2, 2), out=x)", "exp(x, out=x)")]
+LARGEST_OF_BAGS = [  # the first of equal rows; nan, if it is the first
+    f"w = torch.tensor({rows}, requires_grad=True)\ny = torch.nn.functional.embedding_bag({bags}, w, {options}mode='max')\ny.sum().backward()\n(y, w.grad)"
+    for rows in ("[[2.0, 5.0], [1.0, 5.0], [2.0, 5.0]]", "[[nan, 1.0], [2.0, nan], [1.0, nan]]", "[[1.0, -inf], [nan, inf], [nan, -inf]]")
+    for bags, options in (("torch.tensor([[0, 2], [1, 1], [2, 0], [1, 2]])", ""), ("torch.tensor([0, 2, 1, 2, 0])", "torch.tensor([0, 2, 2, 4]), "),
+                          ("torch.tensor([[0, 2], [2, 2], [2, 1]])", "padding_idx=2, "))]
+INTEGER_WEIGHTS = [f"torch.nn.functional.rms_norm(torch.arange(8).reshape(2, 4).to(torch.{dtype}), (4,), torch.tensor([1, 2, 0, 3]).to(torch.{of_weight}))"
+                   for dtype in ("float32", "bfloat16", "float64", "int64") for of_weight in ("int64", "int8", "bool")]
 STEPPED_TWICE = [f"""import warnings
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -537,7 +544,7 @@ RESHAPED = [f"t = torch.distributions.ReshapeTransform((2,), (1, 2))\nt{call}" f
 
 
 @pytest.mark.parametrize("code", [
-    *LARGEST_DIFFERENCES, *MEMBERS, *BATCHED_NUMBERS, *BATCHED_INTEGERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *STEPPED_TWICE, *FILLED, *RESHAPED,
+    *LARGEST_DIFFERENCES, *MEMBERS, *BATCHED_NUMBERS, *BATCHED_INTEGERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *STEPPED_TWICE, *LARGEST_OF_BAGS, *INTEGER_WEIGHTS, *FILLED, *RESHAPED,
     *TOLERANCES, *TRANSFORMS, *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,

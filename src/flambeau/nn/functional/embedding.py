@@ -1,11 +1,14 @@
 """Embedding lookup, and reductions of bags of embeddings."""
 
+from math import inf
+
 from ..._dtypes import FLOAT, int32, int64
 from ..._modes import no_grad
 from ..._tensor import Tensor
 from ...engines import demand
 from ...functions._args import need_tensor
-from ...functions.creation import arange
+from ...functions.creation import arange, full_like
+from ...functions.join import cat
 from ...functions.sort import searchsorted
 from ...ops import embedding as ops
 
@@ -135,12 +138,26 @@ def _fold_bags(rows, bags, count, mode):
     """The sum, mean or maximum of the rows in each of `count` bags."""
     out = rows.new_zeros((count, rows.size(1)))
     if mode == "max":
-        return out.scatter_reduce(0, bags.unsqueeze(1).expand_as(rows), rows, "amax", include_self=False)
+        return cat([rows, out[:1]]).gather(0, _largest(rows.detach(), bags.unsqueeze(1).expand_as(rows), out))
     out = out.index_add(0, bags, rows)
     if mode == "sum":
         return out
     sizes = rows.new_zeros(count).index_add(0, bags, rows.new_ones(bags.shape))
     return out / sizes.clamp(min=1).unsqueeze(1)
+
+
+def _largest(rows, bags, out):
+    """The row of each element of the maxima `out`: the first that is greater than all before it; none, if none is.
+
+    As PyTorch compares them, nan stays if it is the first, and is passed over if it is not.
+    """
+    n = len(rows)
+    at = arange(n, device=rows.device).unsqueeze(1).expand_as(rows)
+    none = full_like(out, n, dtype=int64)
+    is_first = none.scatter_reduce(0, bags, at, "amin").gather(0, bags) == at
+    rows = rows.masked_fill(rows.isnan() & is_first, inf).nan_to_num(-inf, inf, -inf)
+    is_largest = out.scatter_reduce(0, bags, rows, "amax", include_self=False).gather(0, bags) == rows
+    return none.scatter_reduce(0, bags, at.masked_fill(~is_largest, n), "amin")
 
 
 def _bags(input, offsets, include_last_offset):

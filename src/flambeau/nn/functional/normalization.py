@@ -12,6 +12,7 @@ from ...functions._autocast import autocast
 from ...functions._types import number_in, read
 from ...functions.padding import pad
 from ...ops import normalization as ops
+from ...ops.shape import cast
 from .pooling import avg_pool2d, avg_pool3d
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
@@ -211,6 +212,8 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
         own = input._a.dtype
         is_narrow = own in _dtypes.HALF or not _dtypes.is_inexact(own)  # the op refuses integers
         eps = _dtypes.finfo(_dtypes.float32 if is_narrow else input.dtype).eps
+    if weight is not None and weight._a.dtype.kind in "biu" and _dtypes.is_inexact(input._a.dtype):
+        weight = cast(weight, dtype=input._a.dtype)
     return ops.rms_norm(input, weight, how=count, eps=number_in(eps, "rms_norm", "eps", 4))[0]
 
 
