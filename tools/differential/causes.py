@@ -249,6 +249,8 @@ def overlaps_itself(tensor):
 
 def overlap_each_other(d):
     """Whether two arguments of the step share elements; a function of single elements may have one tensor twice."""
+    if re.match(r"\{x\}\.\w+_\((.*, )?\{x\}[,)]", d.step.template) and d.step.template not in ELEMENTWISE:
+        return True
     pairs = itertools.combinations(arguments(d), 2)
     return any(places(a) & places(b) and not (d.step.template in ELEMENTWISE and is_same_view(a, b)) for a, b in pairs)
 
