@@ -157,11 +157,10 @@ class Optimizer:
         """
         lists = self._gather(group, *names)
         settings.update(group, grad_scale=self.grad_scale, found_inf=self.found_inf)
-        optional, required = settings_of(function)
-        if "beta1" in required:
+        wanted = settings_of(function)
+        if "beta1" in wanted:
             settings["beta1"], settings["beta2"] = group["betas"]
-        function(*lists, **{name: settings[name] for name in optional if name in settings},
-                 **{name: settings[name] for name in required})
+        function(*lists, **{name: settings[name] for name in wanted})
 
     def _gather(self, group, *names):
         """The parameters of a group with gradients, the gradients, and a list for each kind of state; [] for None."""
@@ -331,9 +330,10 @@ def _with_hooks(step):
 
 @functools.cache
 def settings_of(function):
-    """The names of a function's parameters with a default, and of the keyword-only ones."""
+    """The names of a function's parameters that are settings: not lists of tensors, nor what these are like."""
     names, _, keywords = parameters_of(function)
-    return names[len(names) - len(function.__defaults__ or ()):], keywords
+    settings = names[len(names) - len(function.__defaults__ or ()):] + keywords
+    return [name for name in settings if name not in ("has_complex", "has_sparse_grad")]
 
 
 def _as_state(p, group, key, value):
