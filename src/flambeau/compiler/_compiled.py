@@ -69,7 +69,7 @@ class Compiled:
 
     def __call__(self, *args, **kwargs):
         if modes.tracer.active or modes.watched or modes.levels or self.count > self.limit:
-            return self.function(*args, **kwargs)  # part of another program, or to be watched or transformed op by op
+            return self.function(*args, **kwargs)  # in another trace, profiled or transformed
         if not self.was_called:
             self.was_called = True
             return self.function(*args, **kwargs)

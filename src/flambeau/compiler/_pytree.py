@@ -20,7 +20,7 @@ LARGE = 1 << 16  # bytes up to which NumPy arrays are compared by their elements
 
 
 class Tree(NamedTuple):
-    """A container: what it is, the keys of its children (or the tree of these), and the children."""
+    """A container: its type, the keys of its children (or a tree of these), and their trees."""
 
     kind: Any
     keys: tuple
@@ -134,7 +134,7 @@ def flatten(value, tensors, stand_in=lambda value: None):
 
 
 def flatten_contents(value, tensors, stand_in):
-    """``flatten`` for what has no stand-in itself."""
+    """``flatten``, without a stand-in for the value itself."""
     kind = type(value)
     if kind is np.ndarray or isinstance(value, np.generic):
         return Unequal(value) if value.nbytes > LARGE or value.dtype.hasobject else ArrayValue(value)
@@ -160,7 +160,7 @@ def flatten_contents(value, tensors, stand_in):
 
 
 def flatten_keys(keys, tensors, stand_in):
-    """The keys of a dict: names as they are, others as a tree, since 1, 1.0 and True are equal."""
+    """The keys of a dict: strings as a tuple, others as a tree, since 1, 1.0 and True are equal."""
     if {*map(type, keys)} <= {str}:
         return tuple(keys)
     return Tree(tuple, (), tuple([flatten(key, tensors, stand_in) for key in keys]))
@@ -190,11 +190,11 @@ def fields_of(value):
 
 
 def unflatten(tree, tensors, containers=(), shared=None):
-    """The value of a tree, with the next of `tensors` (an iterator) where tensors were.
+    """The value of a tree, with its tensors taken from the iterator `tensors`.
 
     Args:
         containers: those among the arguments of the call.
-        shared: {id of a tree that is found more than once: its value, None before there is one}.
+        shared: {id of a tree that occurs more than once: its value, None before it is built}.
     """
     if tree is TENSOR:
         return next(tensors)

@@ -27,7 +27,7 @@ CREATED = (
     "it creates a {kind} that it returns or sets, and a program cannot create another one. Return tensors, containers "
     "of them, or objects of your own classes"
 )
-CYCLE = "it creates a {kind} that contains itself, of which a program cannot create another one"
+CYCLE = "it creates a {kind} that contains itself, and a program cannot create another one"
 CHANGED_IN_BACKWARD = (
     "its backward changes {what} (in a hook, or in an autograd.Function), and runs after the function, where a program "
     "does nothing but compute gradients. Call backward() in the function"
@@ -40,7 +40,7 @@ MORE_THAN_ELEMENTS = (
     "it returns or sets a tensor that it has created and given {what}, which a program does not create. Return that "
     "besides the tensor"
 )
-WITHOUT_ELEMENTS = "it returns or sets a tensor on the device meta, and a program computes elements"
+WITHOUT_ELEMENTS = "it returns or sets a tensor on the device meta, which has no elements to compute"
 
 MUTABLE = (list, dict, set, collections.deque, np.ndarray)
 

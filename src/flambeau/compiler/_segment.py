@@ -44,8 +44,8 @@ class Segment:
         equations: the equations to run.
         variables, results: inputs and outputs of the program.
         device: where it runs.
-        packable: the inputs that the host has in any case; small ones of one kind travel as one array.
-        donated: {place of an input: place of the result that takes its memory}, in the order of the inputs.
+        packable: inputs that are on the host anyway; small ones of the same shape are passed as one array.
+        donated: {index of an input: index of the result that reuses its memory}, in the order of the inputs.
         kept: results that are kept for backward: no tensor gets their memory, as the user may write to it.
     """
 

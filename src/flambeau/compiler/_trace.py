@@ -85,7 +85,7 @@ SHARED_WITH_NUMPY = (
     "it writes to a tensor that shares its memory with a NumPy array or another object. Write to that itself, or to a "
     "clone() of the tensor"
 )
-SPARSE = "it uses a sparse tensor, which a program does not take"
+SPARSE = "it uses a sparse tensor, which programs do not support"
 
 _one_at_a_time = threading.Lock()
 MODES = ("grad mode (no_grad, enable_grad)", "default dtype", "default device", "current device")

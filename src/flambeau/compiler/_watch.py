@@ -46,7 +46,7 @@ INSPECTS_CLASSES = (
     "function is traced. Do this before the call, and pass the result as an argument"
 )
 PLACE = (
-    "it reads {name}, which is another one while a function is traced. Read it before the call, and pass it as an "
+    "it reads {name}, which differs while a function is traced. Read it before the call, and pass it as an "
     "argument"
 )
 _importers = ("importlib._bootstrap", "importlib._bootstrap_external")
