@@ -350,3 +350,10 @@ def test_one_element_has_no_variance():
                                "1e6 + torch.linspace(0, 1, 20).view(5, 4).t()", "torch.linspace(-3e18, 3e18, 20).view(4, 5)"])
 def test_moments_of_a_few_elements(x, call):
     check_code(f"x = {x}; {call}")
+
+
+@pytest.mark.parametrize("dim", [None, 0])
+def test_products_of_some_halves_do_not_overflow_in_the_gradient_of_all(dim):
+    half = flambeau.cat([flambeau.full((20,), 4.0), flambeau.full((20,), 0.25)]).half().requires_grad_()
+    half.prod(*[] if dim is None else [dim]).backward()
+    assert half.grad.tolist() == [0.25] * 20 + [4.0] * 20

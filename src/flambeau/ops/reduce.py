@@ -119,11 +119,16 @@ def _(g, x, axis):
 
 
 def others(x, axis):
-    """The product of all other elements along an axis, correct for zeros, and differentiable."""
+    """The product of all other elements along an axis, correct for zeros, and differentiable.
+
+    Half precision is multiplied in float32, in which the products of some of them do not overflow.
+    """
     from .scan import cumprod  # which imports this file
 
     if not len(x.shape):
         return x * 0 + 1
+    if pw.numpy_dtype(x).itemsize < pw.FLOAT32.itemsize:
+        x = cast(x, dtype=pw.FLOAT32)
     before = cumprod(shift(x, axis=axis, by=1, fill=1), axis=axis, reverse=False)
     after = cumprod(shift(x, axis=axis, by=-1, fill=1), axis=axis, reverse=True)
     return before * after
