@@ -5,6 +5,10 @@
 
 #define AHEAD 8 /* objects whose memory is fetched while those before them are looked at */
 
+/* Where, in objects of its class, a slot lies; -1 with an error if `member` is no slot. */
+Py_ssize_t offset_of(PyObject *member);
+
+PyObject *maker(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *read_slot(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *set_slot(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *exchange_each(PyObject *module, PyObject *const *given, Py_ssize_t n);

@@ -326,6 +326,9 @@ static PyMethodDef methods[] = {
      "is None, from one that uses large blocks again. Returns the handler before."},
     {"give_back_blocks", give_back, METH_NOARGS,
      "give_back_blocks()\n--\n\nGives memory that waits to be used again back to the system; returns how many bytes."},
+    {"maker", (PyCFunction)(void (*)(void))maker, METH_FASTCALL,
+     "maker(class, member, values, twin)\n--\n\nDoes what `twin` does: makes objects with its argument in that slot, and "
+     "these values in others."},
     {"read_slot", (PyCFunction)(void (*)(void))read_slot, METH_FASTCALL,
      "read_slot(member, objects)\n--\n\nA list of what objects hold in the slot that is the `member` of their class."},
     {"set_slot", (PyCFunction)(void (*)(void))set_slot, METH_FASTCALL,

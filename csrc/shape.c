@@ -136,7 +136,26 @@ static PyObject *view_contiguous(PyObject *const *arguments)
     return view_of(x, ndim, shape, strides);
 }
 
+/* The shape in a tuple of sizes, or of one tuple or list of them. */
+static PyObject *plain_shape(PyObject *const *arguments)
+{
+    PyObject *sizes = arguments[0];
+    npy_intp size;
+    if (sizes == NULL || !PyTuple_CheckExact(sizes)) {
+        DECLINE;
+    }
+    PyObject *first = PyTuple_GET_SIZE(sizes) == 1 ? PyTuple_GET_ITEM(sizes, 0) : NULL;
+    sizes = first != NULL && (PyTuple_Check(first) || PyList_CheckExact(first)) ? first : sizes;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sizes); i++) {
+        if (!as_integer(PySequence_Fast_GET_ITEM(sizes, i), &size) || size < 0) {
+            DECLINE;
+        }
+    }
+    return PyList_Check(sizes) ? PyList_AsTuple(sizes) : PyTuple_GetSlice(sizes, 0, PyTuple_GET_SIZE(sizes));
+}
+
 const Row SHAPE_ROWS[] = {
+    {"plain_shape", plain_shape, {"args"}},
     {"expand_dims", expand_dims, {"x", "axis"}},
     {"broadcast_to", broadcast_to, {"x", "shape"}},
     {"new_dims", new_dims, {"x", "key"}},

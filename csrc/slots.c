@@ -8,8 +8,7 @@
 
 #include <structmember.h>
 
-/* Where, in objects of its class, a slot lies; -1 with an error if `member` is no slot. */
-static Py_ssize_t offset_of(PyObject *member)
+Py_ssize_t offset_of(PyObject *member)
 {
     if (Py_IS_TYPE(member, &PyMemberDescr_Type)) {
         const PyMemberDef *definition = ((PyMemberDescrObject *)member)->d_member;

@@ -328,7 +328,6 @@ HANDED_UP = {  # what calls a function or an object that it was handed from abov
     "_format.py: _grad_suffix": "the name of a node, for its text",
     "_tape.py: _pull": "the vjps that ops have declared",
     "engines/levels.py": "what the array of a level stands for",
-    "engines/numpy/memory.py: allocate": "the function that makes a large array, for an error in PyTorch's words",
     "engines/numpy/random.py: _fill_normal_in_blocks": "the generator to draw from",
     "engines/numpy/random_tools.py: floats": "the same",
     "engines/numpy/shape.py: put_view": "the function that views an array",

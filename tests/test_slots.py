@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import sys
 import weakref
 
 import numpy as np
@@ -177,3 +178,45 @@ def test_objects_that_only_a_list_holds(slots):
     assert found == {id(x) for x in objects[3:6]}
     assert {id(x) for x in slots.unheld(objects, 2)} == found | {id(held)}
     assert seen() is objects[1]
+
+
+class Moved:
+    """Stands in for a slot, and records what is set."""
+
+    def __init__(self, member):
+        self.member, self.values = member, []
+
+    def __get__(self, x, owner=None):
+        return self.member.__get__(x)
+
+    def __set__(self, x, value):
+        self.values.append(value)
+        self.member.__set__(x, value)
+
+
+def make_point(value):
+    point = Point()
+    point.x, point.y = value, 5
+    return point
+
+
+def test_objects_are_made_with_values_in_their_slots(slots):
+    make = slots.maker(Point, Point.x, {Point.y: 5}, make_point)
+    value = object()
+    before = sys.getrefcount(value)
+    points = [make(value) for _ in range(100)]
+    assert {type(p) for p in points} == {Point} and all(p.x is value and p.y == 5 for p in points)
+    assert sys.getrefcount(value) == before + 100
+    del points
+    assert sys.getrefcount(value) == before
+
+
+def test_what_stands_in_for_a_slot_is_set(slots):
+    member = Point.x
+    make = slots.maker(Point, member, {Point.y: 5}, make_point)
+    try:
+        Point.x = stand_in = Moved(member)
+        assert make(3).x == 3 and stand_in.values == [3]
+    finally:
+        Point.x = member
+    assert make(4).x == 4 and stand_in.values == [3]

@@ -63,6 +63,7 @@ class device:
         return device, (self.type,) if self.index is None else (self.type, self.index)
 
     def __enter__(self):
+        chosen.default = True
         _defaults.stack.append(self)
         return self
 
@@ -80,7 +81,14 @@ class _Defaults(threading.local):
         self.stack = []
 
 
+class _Chosen:
+    """Whether some thread has chosen a default device; until then, it is the CPU."""
+
+    default = False
+
+
 _defaults = per_thread(_Defaults())
+chosen = _Chosen()
 _default_device = CPU
 _current: dict[str, int] = {}  # current devices, by type, if not number 0
 
@@ -110,6 +118,7 @@ def explicit_default():
 def set_default_device(device):
     """Sets the device that new tensors are created on by default; None means the CPU."""
     global _default_device
+    chosen.default = True
     _default_device = CPU if device is None else resolve(device)
 
 

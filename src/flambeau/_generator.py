@@ -196,7 +196,7 @@ class Generator:
             raise RuntimeError(INVALID_STATE)
         with self._lock:
             self._seed = int(record["seed"])
-            self._untouched = position == 0
+            self._untouched = position == 0 and left == 1
             self._next_normal = float(record["normal_y"]) if record["normal_is_valid"] else None
             self._memory[:_WORDS] = record["words"]
             self._memory[_WORDS] = _WORDS + 1 - left

@@ -15,6 +15,12 @@ import numpy as np
 LENGTHS = "expected as many values as objects, but got {values} for {objects}"
 
 
+def maker(cls, member, values, twin):
+    """A function like `twin`, which creates objects of a class with its argument in the slot `member` and constant
+    `values`, by member, in others. The native one calls it while something stands in for the slot in the class."""
+    return twin
+
+
 def read_slot(member, objects):
     """The values of a slot, the `member` descriptor of the objects' class, as a list."""
     return [*map(member.__get__, objects)]
@@ -87,6 +93,7 @@ if os.environ.get("FLAMBEAU_NATIVE") != "0":
             exchange_each,
             held_elsewhere,
             increment_slot,
+            maker,
             read_slot,
             set_slot,
             unheld,

@@ -13,7 +13,7 @@ from ._device import CPU, strided
 from ._hooks import move_hooks
 from ._modes import in_use, modes
 from ._size import Size
-from ._slots import are_in_slots, read_slot, set_slot, unheld
+from ._slots import are_in_slots, maker, read_slot, set_slot, unheld
 from ._storage import DeviceStorage, Storage, address, clear_all, new_storages
 from .engines import NUMPY, engine_of, needs_elements
 from .engines._views import replay
@@ -318,27 +318,32 @@ class Tensor:
         self._storage.attach(self, value._a, value)
 
 
-def wrap(array, device=None, engine=None):
-    """A new tensor without history over `array`; `device` and `engine`, if known, are those of the array."""
+SLOTS = {name: Tensor.__dict__[name] for name in Tensor.__slots__ if not name.startswith("__")}
+_WITHOUT_HISTORY = {"_rg": False, "_node": None, "_nr": 0, "_view": None, "_grad": None, "_hooks": None}
+
+def _new_tensor(array):
+    """``wrap`` of a NumPy array, where inference mode is taken into account elsewhere."""
     t = _new(Tensor)
     t._a = array
-    if type(array) is _ndarray:
-        t._storage = None
-    else:
-        t._storage = DeviceStorage(array, engine, device) if engine else device_storage(array, device)
+    t._storage = t._node = t._view = t._grad = t._hooks = None
     t._rg = False
-    t._node = None
     t._nr = 0
-    t._view = None
-    t._grad = None
-    t._hooks = None
+    return t
+
+
+_constants = {SLOTS[name]: value for name, value in {**_WITHOUT_HISTORY, "_storage": None}.items()}
+new_tensor = maker(Tensor, SLOTS["_a"], _constants, _new_tensor)
+
+
+def wrap(array, device=None, engine=None):
+    """A new tensor without history over `array`; `device` and `engine`, if known, are those of the array."""
+    t = new_tensor(array)
+    if type(array) is not _ndarray:
+        t._storage = DeviceStorage(array, engine, device) if engine else device_storage(array, device)
     if in_use.inference and modes.grad is None:
         storage_of(t).inference = True
     return t
 
-
-SLOTS = {name: Tensor.__dict__[name] for name in Tensor.__slots__ if not name.startswith("__")}
-_WITHOUT_HISTORY = {"_rg": False, "_node": None, "_nr": 0, "_view": None, "_grad": None, "_hooks": None}
 
 
 def wrap_all(arrays, device, engine, blank=()):

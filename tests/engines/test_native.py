@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import ml_dtypes
 import numpy as np
@@ -1079,20 +1080,102 @@ def drawn(name, out, *arguments):
 @needs_native
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 33, 100, 624, 5000, 20_000])
 @pytest.mark.parametrize("name, dtype, arguments", [
-    ("fill_units", np.float32, ()), ("fill_units", np.float64, ()), ("fill_integers", np.int64, (-3, 10, False)),
+    *[("fill_between", dtype, bounds) for dtype in (np.float32, np.float64)
+      for bounds in ((0.0, 1.0), (0, 3.7), (-2.5, 2.5), (-0.1, 1e6), (1.0, 1.0))],
+    ("fill_between", np.float16, (0.0, 1.0)), ("fill_integers", np.int64, (-3, 10, False)),
+    ("fill_integers", np.int64, (7, 1, False)), ("fill_integers", np.int64, (0, 2**28 - 1, False)),
+    ("fill_integers", np.int64, (0, 2**28, True)), ("fill_integers", np.int64, (5, 10, True)),
     ("fill_integers", np.int64, (-(2**60), 2**61, True)), ("fill_integers", np.int64, (-(2**63), 2**64, True)),
-    ("fill_integers", np.float32, (0, 7, False)), ("fill_permutation", np.int64, ()), ("fill_permutation", np.float32, ()),
+    *[("fill_integers", dtype, (-7, 20, False)) for dtype in (np.float32, np.float64, np.int32, np.uint8)],
+    ("fill_permutation", np.int64, ()), ("fill_permutation", np.float32, ()),
+    *[("fill_successes", dtype, arguments) for dtype in (np.float32, np.float64, np.float16, np.bool_)
+      for arguments in ((0.3, 1), (0, 1), (1, 1))],
+    *[("fill_successes", dtype, (0.7, 0.7)) for dtype in (np.float32, np.float64, np.float16)],
 ])
 def test_draws(name, dtype, arguments, n):
     (ours, state), (twin, twin_state) = drawn(name, np.zeros(n, dtype), *arguments)
-    assert ours.tolist() == twin.tolist()
+    assert ours.tobytes() == twin.tobytes()
     assert state == twin_state
+
+
+@needs_native
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 15, 16, 17, 40, 1000, 1500])
+@pytest.mark.parametrize("around", [(0.0, 1.0), (3, 0.5), (0.1, 2.7), (1.5, 0.0)])
+def test_normals_are_those_of_the_twin(n, around):
+    for dtype in (np.float64, np.float32):
+        for waiting in (0, 1):
+            results = []
+            for function in (NUMPY.fill_normals, NUMPY.fill_normals.__wrapped__):
+                generator, out = flambeau.Generator().manual_seed(3), np.zeros(n, dtype)
+                function(generator, np.zeros(waiting), 0.0, 1.0)
+                function(generator, out, *around)
+                results.append((out, generator._get_state_bytes().tobytes()))
+            (ours, state), (twin, twin_state) = results
+            if dtype is np.float64 or n < 16:  # others are PyTorch's to the last bit, see below
+                assert ours.tobytes() == twin.tobytes()
+            else:
+                np.testing.assert_allclose(ours, twin, rtol=1e-5, atol=1e-6 * around[1])
+            assert state == twin_state
+
+
+@needs_native
+@pytest.mark.parametrize("shape", [(), (0, 3), (1,), (2,), (3, 5), (4, 4), (7, 100)])
+@pytest.mark.parametrize("name, arguments", [
+    ("new_uniform", (0.0, 1.0)), ("new_uniform", (-1.0, 2.0)), ("new_normal", (0.0, 1.0)), ("new_normal", (2, 3.5)),
+    ("new_random", (-3, 12)), ("new_random", (-(2**20), 2**20)), ("new_permutation", ()),
+])
+def test_new_draws_are_those_into_memory(name, arguments, shape):
+    if name == "new_permutation":
+        shape = (math.prod(shape),)
+    for dtype in map(np.dtype, (np.float32, np.float64, np.int64, np.int32)):
+        if dtype.kind == "i" and name in ("new_uniform", "new_normal"):
+            continue
+        for seed in range(3):
+            ours, twin = flambeau.Generator().manual_seed(seed), flambeau.Generator().manual_seed(seed)
+            found = getattr(NUMPY, name)(ours, shape, dtype, *arguments)
+            kernel = {"new_permutation": NUMPY.permutation}.get(name) or getattr(NUMPY, name.replace("new", "fill"))
+            expected = (kernel(twin, *shape, dtype) if name == "new_permutation"
+                        else kernel(twin, np.empty(shape, dtype), *arguments))
+            assert (found.dtype, found.shape, found.tobytes()) == (dtype, shape, expected.tobytes())
+            assert ours._get_state_bytes().tobytes() == twin._get_state_bytes().tobytes()
+
+
+@needs_native
+def test_new_draws_wait_for_the_generator():
+    generator, began, drawn_at = flambeau.Generator(), threading.Event(), []
+
+    def draw():
+        began.set()
+        NUMPY.new_uniform(generator, (4,), np.dtype(np.float32), 0.0, 1.0)
+        drawn_at.append(released)
+
+    released = False
+    with generator._lock:
+        thread = threading.Thread(target=draw)
+        thread.start()
+        began.wait()
+        time.sleep(0.05)
+        released = True
+    thread.join()
+    assert drawn_at == [True]
+
+
+@pytest.mark.parametrize("given, shape", [
+    ((2, 3), (2, 3)), (((2, 3),), (2, 3)), (([2, 3],), (2, 3)), ((flambeau.Size([4]),), (4,)), (((),), ()), ((), ()),
+    ((5,), (5,)), ((2**70,), (2**70,)), ((-1,), None), ((2, -1), None), ((True,), None), ((2.0,), None),
+    ((np.int64(2),), None), ((2, (3,)), None), (((2, (3,)),), None), (("23",), None), ((None,), None),
+])
+def test_plain_shapes(given, shape):
+    kernel = NUMPY.plain_shape
+    for function in (kernel, getattr(kernel, "__wrapped__", kernel)):
+        found = function(given)
+        assert found == shape and type(found) in (tuple, type(None))
 
 
 @needs_native
 @pytest.mark.parametrize("n", [16, 17, 31, 100, 20_000])
 def test_normals_are_those_of_pytorch(n):
-    (ours, state), (twin, twin_state) = drawn("fill_normals", np.zeros(n, np.float32))
+    (ours, state), (twin, twin_state) = drawn("fill_normals", np.zeros(n, np.float32), 0.0, 1.0)
     np.testing.assert_allclose(ours, twin, rtol=1e-5, atol=1e-6)
     assert state == twin_state
     uniform = flambeau.rand(n // 16 * 16, generator=flambeau.Generator().manual_seed(11)).numpy().reshape(-1, 2, 8)
@@ -1105,7 +1188,9 @@ def test_normals_are_those_of_pytorch(n):
 def test_draws_from_what_is_no_generator():
     for generator in (None, 3, object(), type("Fake", (), {"_capsule": 5})()):
         with pytest.raises(AttributeError):
-            NUMPY.fill_units(generator, np.zeros(4, np.float32))
+            NUMPY.fill_between(generator, np.zeros(4, np.float32), 0.0, 1.0)
+        with pytest.raises(AttributeError):
+            NUMPY.new_uniform(generator, (4,), np.dtype(np.float32), 0.0, 1.0)
 
 
 @needs_native

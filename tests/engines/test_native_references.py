@@ -66,7 +66,11 @@ CALLS = {
     "window_sum": (ones(2, 3, 4, 5), (2, 2), (2, 2), (0, 0), (2, 2)),
     "window_spread": (ones(2, 3, 2, 2), (2, 2), (2, 2), (0, 0), (4, 5)),
     "adam_step": STEP,
-    "fill_normals": (flambeau.Generator(), ones(40)),
+    "fill_normals": (flambeau.Generator(), ones(40), 0.0, 1.0),
+    "fill_between": (flambeau.Generator(), ones(40), 0.5, 2.0),
+    "new_normal": (flambeau.Generator(), (5,), np.dtype(np.float32), 0.0, 1.0),
+    "new_permutation": (flambeau.Generator(), (5,), np.dtype(np.int64)),
+    "plain_shape": ((2, 3),),
 }
 
 

@@ -50,6 +50,8 @@ def need_tensors(values, name):
 
 def as_int(value, name, argument, wanted="int"):
     """Converts an int-like value (also NumPy integers and one-element integer tensors) to int."""
+    if type(value) is int:
+        return value
     if isinstance(value, (bool, float)):
         raise wrong_type(value, wanted, name, argument)
     try:

@@ -1,6 +1,7 @@
 """Factory functions: tensors from shapes and ranges."""
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -34,7 +35,7 @@ __all__ = [
 @out_variant(dtype=own, fit=resize_without_warning)
 def zeros(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``."""
-    shape = shape_of_arguments("zeros", args, size)
+    shape = NUMPY.plain_shape(args) or shape_of_arguments("zeros", args, size)
     return create("zeros", np.zeros, shape, np_dtype_of(dtype), layout, device, requires_grad)
 
 
@@ -48,7 +49,7 @@ def ones_array(shape, dtype):
 @out_variant(dtype=own, fit=resize_without_warning)
 def ones(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``."""
-    shape = shape_of_arguments("ones", args, size)
+    shape = NUMPY.plain_shape(args) or shape_of_arguments("ones", args, size)
     return create("ones", ones_array, shape, np_dtype_of(dtype), layout, device, requires_grad)
 
 
@@ -56,14 +57,10 @@ def ones(*args, size=None, dtype=None, layout=None, device=None, pin_memory=Fals
 def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
           memory_format=None):
     """An uninitialised tensor."""
-    shape = shape_of_arguments("empty", args, size)
+    shape = NUMPY.plain_shape(args) or shape_of_arguments("empty", args, size)
     if memory_format is preserve_format:
         NUMPY.empty_in(shape, np_dtype_of(dtype), memory_format)
-
-    def make(shape, dtype):
-        return NUMPY.empty_in(shape, dtype, memory_format)
-
-    make = make if memory_format is not None else np.empty
+    make = np.empty if memory_format is None else partial(NUMPY.empty_in, format=memory_format)
     out = create("empty", make, shape, np_dtype_of(dtype), layout, device, requires_grad)
     return fill_uninitialized(out) if determinism.fills else out
 
@@ -75,7 +72,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=F
         raise NotImplementedError("full(): named dimensions are not supported; leave the names argument out")
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
-    shape = nonnegative(shape_from((size,), name="full"))
+    shape = NUMPY.plain_shape((size,)) or nonnegative(shape_from((size,), name="full"))
     value = number(fill_value, "full", "fill_value", 2)
     target = np_dtype_of(dtype, _dtypes.scalar_dtype(value))
     value = scalar_for(value, target, halves=math.prod(shape) != 1)

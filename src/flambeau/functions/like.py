@@ -1,10 +1,11 @@
 """Tensors shaped like another: ``*_like`` and the ``new_*`` methods."""
 
+from functools import partial
 from math import prod
 
 import numpy as np
 
-from .._device import CPU, preserve_format, resolve, strided
+from .._device import CPU, chosen, preserve_format, resolve, strided
 from .._dtypes import python_number
 from .._layout import check_format, is_contiguous, strides_in
 from .._modes import in_use
@@ -26,10 +27,13 @@ def create(name, make, shape, dtype, layout, device, requires_grad, *value, stri
     """Creates a tensor by ``make(shape, *value, dtype)``, which returns a NumPy array with the given `strides`."""
     if layout is not None and layout is not strided:
         raise NotImplementedError(NO_SPARSE.format(name=name, layout=layout))
-    device = resolve(device)
-    if device is CPU:
-        t = wrap(NUMPY.allocate(make, shape, dtype, *value))
+    if (device is None and not chosen.default) or resolve(device) is CPU:
+        try:
+            t = wrap(make(shape, *value, dtype) if value else make(shape, dtype))
+        except (MemoryError, ValueError):
+            t = wrap(NUMPY.allocate(make, shape, dtype, *value))  # which says what is wrong
     else:
+        device = resolve(device)
         engine = engine_on(device)
         array = engine.create(make, shape, dtype, device, *value)
         t = wrap(array if strides is None else engine.with_layout(array, strides), device)
@@ -73,6 +77,17 @@ def number(value, name, argument, position):
 # ---- *_like
 
 
+def _filled(strides, value, shape, dtype):
+    """An array with these strides (None: contiguous), of one value (None: uninitialised)."""
+    if strides is None:
+        out = np.empty(shape, dtype)
+    else:
+        out = np.ndarray(shape, dtype, strides=tuple([s * dtype.itemsize for s in strides]))
+    if value is not None:
+        out.fill(scalar_for(value, dtype, halves=out.size != 1))
+    return out
+
+
 def _like(name, input, dtype, layout, device, memory_format, requires_grad, value):
     """An array of `value` (None: uninitialised) with the shape and, by default, everything else of `input`."""
     if not isinstance(input, Tensor):
@@ -85,17 +100,10 @@ def _like(name, input, dtype, layout, device, memory_format, requires_grad, valu
         check_format(format, a.ndim)
         strides = strides_in(a.shape, input.stride(), format)
 
-    def make(shape, dtype):
-        if strides is None:
-            out = np.empty(shape, dtype)
-        else:
-            out = np.ndarray(shape, dtype, strides=tuple([s * dtype.itemsize for s in strides]))
-        if value is not None:
-            out.fill(scalar_for(value, dtype, halves=out.size != 1))
-        return out
-
     if type(value) is int and value == 0 and (strides is None or is_contiguous(a.shape, strides)):
         make = np.zeros
+    else:
+        make = np.empty if strides is value is None else partial(_filled, strides, value)
     layout = input.layout if layout is None else layout
     t = create(name, make, a.shape, target, layout, input.device if device is None else device, requires_grad,
                strides=strides)
@@ -134,7 +142,8 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_me
 def _new(self, name, make, args, size, dtype, layout, device, requires_grad, *value):
     target = self._a.dtype if dtype is None else np_dtype_of(dtype)
     device = self.device if device is None else device
-    t = create(name, make, shape_of_arguments(name, args, size), target, layout, device, requires_grad, *value)
+    shape = NUMPY.plain_shape(args) or shape_of_arguments(name, args, size)
+    t = create(name, make, shape, target, layout, device, requires_grad, *value)
     return self._a.level.like(self._a, t) if in_use.levels and isinstance(self._a, LevelArray) else t
 
 

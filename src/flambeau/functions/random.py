@@ -1,18 +1,19 @@
 """Random sampling, with PyTorch's random number streams."""
 
 import math
+from functools import partial
 
 import numpy as np
 
 from .. import _dtypes
-from .._device import CPU, META, resolve, strided
+from .._device import CPU, META, chosen, resolve, strided
 from .._dtypes import type_word
 from .._layout import is_contiguous, preserved_strides
 from .._modes import in_use, modes
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, engine_for, wrap
 from ..engines import NUMPY, engine_on, is_traced, on_host
 from ..ops.random import redrawn
-from ..random import source
+from ..random import default_generator, source
 from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._out import out_variant, own, resize_without_warning, same
@@ -70,9 +71,6 @@ class Draw:
         getattr(NUMPY, self.kernel)(source(generator, device), array, *self.values)
         return array
 
-    def new(self, shape, generator, dtype):
-        return self.fill(generator, np.empty(shape, dtype))
-
     def on_device(self, generator, shape, dtype, device):
         """An array of numbers that a device draws itself; None if they must be drawn on the CPU and copied.
 
@@ -84,33 +82,37 @@ class Draw:
         return engine_on(device).draw(self.kernel, source(generator, device), shape, dtype, device, *self.values)
 
 
-UNIFORM, NORMAL = Draw("fill_uniform"), Draw("fill_normal")
+def is_eager_on_cpu(layout, device):
+    """Whether a draw is for a new tensor on the CPU, outside of transforms and traces."""
+    on_cpu = (device is None and not chosen.default) or resolve(device) is CPU
+    return on_cpu and layout is None and not in_use.levels and not (in_use.traced and modes.tracer.active)
 
 
-def _draw(name, draw, shape, dtype, out, generator, layout, device, requires_grad):
-    """A tensor of a shape, filled by a Draw; on the meta device, nothing is drawn."""
-    if out is None and layout is None and not in_use.levels and resolve(device) is CPU:
-        t = wrap(NUMPY.allocate(draw.new, shape, np_dtype_of(dtype), generator))
+def _draw(name, new, kernel, values, shape, dtype, out, generator, layout, device, requires_grad):
+    """A tensor of a shape, from a kernel that draws into a `new` array, or that fills one; on the meta device, nothing
+    is drawn."""
+    if out is None and is_eager_on_cpu(layout, device):
+        generator = default_generator if generator is None else source(generator)
+        t = wrap(new(generator, shape, dtype, values[0], values[1]))
         if requires_grad:
             t.requires_grad = True
         return t
-    return draw_samples(
-        lambda shape: _draw_plain(name, draw, shape, out, generator, layout, dtype, device, requires_grad), shape
-    )
+    draw = Draw(kernel, *values)
+    return draw_samples(partial(_draw_plain, name, draw, out, generator, layout, dtype, device, requires_grad), shape)
 
 
-def _draw_plain(name, draw, shape, out, generator, layout, dtype, device, requires_grad):
+def _draw_plain(name, draw, out, generator, layout, dtype, device, requires_grad, shape):
     device = out.device if device is None and out is not None else device
     drawn = None
     if out is None and layout in (None, strided):
-        drawn = draw.on_device(generator, shape, np_dtype_of(dtype), resolve(device))
+        drawn = draw.on_device(generator, shape, dtype, resolve(device))
     if drawn is not None:
         return wrap(drawn, resolve(device)).requires_grad_(requires_grad)
 
     def make(shape, dtype):
         return draw.fill(generator, _memory(shape, dtype, out), resolve(device))
 
-    return create(name, make, shape, np_dtype_of(dtype), layout, device, requires_grad)
+    return create(name, make, shape, dtype, layout, device, requires_grad)
 
 
 def _memory(shape, dtype, out):
@@ -127,39 +129,41 @@ def _memory(shape, dtype, out):
 def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
          requires_grad=False, names=None):
     """Uniform numbers in [0, 1)."""
-    shape = shape_of_arguments("rand", args, size)
-    return _draw("rand", UNIFORM, shape, dtype, out, generator, layout, device, requires_grad)
+    shape = NUMPY.plain_shape(args) or shape_of_arguments("rand", args, size)
+    return _draw("rand", NUMPY.new_uniform, "fill_uniform", (0.0, 1.0), shape, np_dtype_of(dtype), out, generator,
+                 layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_without_warning)
 def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
           requires_grad=False, names=None):
     """Normal numbers with mean 0 and standard deviation 1."""
-    shape = shape_of_arguments("randn", args, size)
-    return _draw("randn", NORMAL, shape, dtype, out, generator, layout, device, requires_grad)
+    shape = NUMPY.plain_shape(args) or shape_of_arguments("randn", args, size)
+    return _draw("randn", NUMPY.new_normal, "fill_normal", (0.0, 1.0), shape, np_dtype_of(dtype), out, generator,
+                 layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_without_warning)
 def randint(*args, low=None, high=None, size=None, generator=None, out=None, dtype=None, layout=None, device=None,
             pin_memory=False, requires_grad=False):
     """Integers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
-    args = list(args)
     if size is None:
         if not args or not isinstance(args[-1], (tuple, list)):
             raise TypeError("randint() expects a size: randint(high, (2, 3)) or randint(low, high, (2, 3))")
-        size = args.pop()
+        *args, size = args
     if len(args) + (low is not None) + (high is not None) > 2:
         raise TypeError("randint() takes at most low, high and size")
     if len(args) == 2:
         low, high = args
     elif args:
         low, high = (args[0], high) if high is not None else (low, args[0])
-    low, high = as_int(0 if low is None else low, "randint", "low"), as_int(high, "randint", "high")
+    low, high = 0 if low is None else as_int(low, "randint", "low"), as_int(high, "randint", "high")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    shape = nonnegative(shape_from((tuple(size),), name="randint"))
-    dtype = dtype or _dtypes.int64
-    return _draw("randint", Draw("fill_random", low, high), shape, dtype, out, generator, layout, device, requires_grad)
+    shape = NUMPY.plain_shape((size,)) or nonnegative(shape_from((tuple(size),), name="randint"))
+    dtype = np_dtype_of(dtype, _dtypes.int64)
+    return _draw("randint", NUMPY.new_random, "fill_random", (low, high), shape, dtype, out, generator, layout, device,
+                 requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_without_warning)
@@ -169,6 +173,11 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, pin_mem
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     np_dtype = np_dtype_of(dtype, _dtypes.int64)
+    if is_eager_on_cpu(layout, device):
+        t = wrap(NUMPY.new_permutation(source(generator), (n,), np_dtype))
+        if requires_grad:
+            t.requires_grad = True
+        return t
     if resolve(device) is META:
         return create("randperm", np.empty, (n,), np_dtype, layout, device, requires_grad)
     t = draw_samples(lambda shape: _permutations(generator, shape, np_dtype, resolve(device)), (n,))
@@ -189,16 +198,20 @@ def _permutations(generator, shape, dtype, device):
     return wrap(np.stack(rows).reshape(shape)).to(device)
 
 
-def _like(input, name, draw, generator, requires_grad, **options):
+def _like(input, name, new, kernel, values, generator, requires_grad, dtype, layout, device, memory_format):
     need_tensor(input, name)
+    a = input._a
+    is_plain = layout is None and device is None and memory_format is None and engine_for(input) is NUMPY
+    if is_plain and not in_use.levels and a.flags.c_contiguous and 1 not in a.shape:
+        own = a.dtype if dtype is None else np_dtype_of(dtype)
+        return _draw(name, new, kernel, values, a.shape, own, None, generator, None, CPU, requires_grad)
+    draw = Draw(kernel, *values)
     if sampling_levels():
-        options = {"dtype": options["dtype"] or input.dtype, "device": options["device"] or input.device}
-        return draw_samples(
-            lambda shape: _draw_plain(name, draw, shape, None, generator, None, requires_grad=requires_grad, **options),
-            input._a.shape,
-        )
-    device = resolve(options.pop("device") or input.device)
-    t = empty_like(input, **options, device=META if device is META else CPU)
+        place = np_dtype_of(dtype or input.dtype), device or input.device
+        return draw_samples(partial(_draw_plain, name, draw, None, generator, None, *place, requires_grad), a.shape)
+    device = resolve(device or input.device)
+    t = empty_like(input, dtype=dtype, layout=layout, memory_format=memory_format,
+                   device=META if device is META else CPU)
     drawn = draw.on_device(generator, t._a.shape, t._a.dtype, device) if t.is_contiguous() else None
     if drawn is not None:
         t = wrap(drawn, device)
@@ -212,15 +225,15 @@ def _like(input, name, draw, generator, requires_grad, **options):
 def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None,
               generator=None):
     """``rand`` with the shape and dtype of another tensor."""
-    return _like(input, "rand_like", Draw("fill_uniform"), generator, requires_grad, dtype=dtype, layout=layout,
-                 device=device, memory_format=memory_format)
+    return _like(input, "rand_like", NUMPY.new_uniform, "fill_uniform", (0.0, 1.0), generator, requires_grad, dtype,
+                 layout, device, memory_format)
 
 
 def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
                memory_format=None, generator=None):
     """``randn`` with the shape and dtype of another tensor."""
-    return _like(input, "randn_like", Draw("fill_normal"), generator, requires_grad, dtype=dtype, layout=layout,
-                 device=device, memory_format=memory_format)
+    return _like(input, "randn_like", NUMPY.new_normal, "fill_normal", (0.0, 1.0), generator, requires_grad, dtype,
+                 layout, device, memory_format)
 
 
 def randint_like(input, *args, low=None, high=None, dtype=None, layout=None, device=None, pin_memory=False,
@@ -233,8 +246,8 @@ def randint_like(input, *args, low=None, high=None, dtype=None, layout=None, dev
     if isinstance(high, Tensor):
         high = high.item()
     low, high = as_int(0 if low is None else low, "randint_like", "low"), as_int(high, "randint_like", "high")
-    return _like(input, "randint_like", Draw("fill_random", low, high), generator, requires_grad, dtype=dtype,
-                 layout=layout, device=device, memory_format=memory_format)
+    return _like(input, "randint_like", NUMPY.new_random, "fill_random", (low, high), generator, requires_grad, dtype,
+                 layout, device, memory_format)
 
 
 def floating(result, out, name, args):
@@ -251,9 +264,9 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
             raise TypeError("normal() needs a size when mean and std are numbers")
-        shape = nonnegative(shape_from((size,), name="normal"))
-        return _draw("normal", Draw("fill_normal", mean, std), shape, dtype, out, generator, layout, device,
-                     requires_grad)
+        shape = NUMPY.plain_shape((size,)) or nonnegative(shape_from((size,), name="normal"))
+        return _draw("normal", NUMPY.new_normal, "fill_normal", (mean, std), shape, np_dtype_of(dtype), out, generator,
+                     layout, device, requires_grad)
     if isinstance(std, Tensor) and std._a.dtype.kind == "c":
         raise RuntimeError(f"normal expects standard deviation to be non-complex, got {std.dtype}")
     like = mean if isinstance(mean, Tensor) else std

@@ -8,6 +8,7 @@ from .._tensor import engine_for, wrap
 from ..autograd._writes import assign, check_history, check_writable, in_graph, write
 from ..engines import NUMPY
 from ..ops.random import redrawn
+from ..random import source
 from ._attach import methods
 from ._randomness import check_in_place
 from ._types import typed
@@ -24,14 +25,19 @@ def _fill(t, name, kernel, generator, *values):
     if t.device is META:
         return t
 
+    if not recorded and engine_for(t) is NUMPY:
+        return write(t, name, _draw_into, kernel, source(generator, t.device), values)
     draw = Draw(kernel, *values)
     fill = functools.partial(draw.fill, generator, device=t.device)
-    if not recorded and engine_for(t) is NUMPY:
-        return write(t, name, fill)
     drawn = draw.on_device(generator, t._a.shape, t._a.dtype, t.device)
     value = draw_like(t, blank_like(t, t._a.dtype), fill) if drawn is None else wrap(drawn, t.device)
     node = f"{name.title().replace('_', '')}Backward0"
     return assign(t, redrawn(t, value, node=node), name, False)
+
+
+def _draw_into(array, kernel, generator, values):
+    getattr(NUMPY, kernel)(generator, array, *values)
+    return array
 
 
 @typed(from_=float, to=float)

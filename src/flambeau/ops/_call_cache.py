@@ -10,12 +10,11 @@ from .._modes import NO_TRACER, modes
 from .._precision import layer
 from .._storage import DeviceStorage
 from .._tape import guard
-from .._tensor import Tensor, refresh
+from .._tensor import Tensor, new_tensor, refresh
 from ..engines._views import value_of
 from ._calls import make_view
 from ._plan import fit_all, forms_of
 
-_new = object.__new__
 MAX_ENTRIES = 10_000  # per op: signatures beyond that do not repeat
 
 
@@ -188,13 +187,9 @@ class CachedCall:
         strides = self.layouts[nr]
         if strides is not None:
             array = self.engine.with_layout(array, strides)
-        t = _new(Tensor)
-        t._a = array
+        t = new_tensor(array)
         t._storage = storage = DeviceStorage(array, self.engine, device)
         storage.inference = modes.grad is None
-        t._view = t._grad = t._hooks = t._node = None
-        t._nr = 0
-        t._rg = False
         return t
 
     def record(self, inputs, arrays, result, out, settings):

@@ -5,12 +5,11 @@ import numpy as np
 from .._dtypes import FIRST_HALF, check_int
 from .._fp_errors import call_without_fp_warnings
 from .._modes import in_use
-from .._tensor import Tensor, View, storage_of
+from .._tensor import View, new_tensor, storage_of
 from ..engines import NUMPY, engine_of
 from ..engines.levels import level_of
 
 _ndarray = np.ndarray
-_new = object.__new__
 
 
 def on_arrays(op, *inputs, **settings):
@@ -56,14 +55,9 @@ def make_view(x, array, step, origin, layout=None):
     else:
         view.base = above.base
         view.origin = origin or above.origin
-    t = _new(Tensor)
+    t = new_tensor(array)
     t._storage = storage
     t._view = view
-    t._grad = t._hooks = t._node = None
-    t._nr = 0
-    t._rg = False
-    if type(array) is _ndarray:
-        t._a = array
-    else:
+    if type(array) is not _ndarray:
         storage.attach(t, array, x, step, layout)
     return t

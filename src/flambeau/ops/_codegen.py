@@ -23,7 +23,7 @@ from .._fp_errors import run_in_fp_context
 from .._modes import in_use, modes
 from .._signatures import by_position, with_parameters
 from .._tape import guard, next_sequence
-from .._tensor import LEAF, Tensor, refresh, storage_of
+from .._tensor import LEAF, Tensor, new_tensor, refresh, storage_of
 from ..engines import NUMPY
 from ._calls import as_constant, make_view, on_arrays
 from ._errors import translate_error
@@ -65,7 +65,7 @@ NAMES = {
     "NUMPY": NUMPY, "Tensor": Tensor, "aliased": make_view, "as_constant": as_constant,
     "as_contiguous": np.ascontiguousarray, "asarray": np.asarray, "check_int": check_int, "in_use": in_use,
     "float32": np.dtype(np.float32), "guard": guard, "int64": np.dtype(np.int64), "modes": modes, "ndarray": np.ndarray,
-    "new": object.__new__, "next_sequence": next_sequence, "numbers": (np.generic, int, float, complex),
+    "new_tensor": new_tensor, "next_sequence": next_sequence, "numbers": (np.generic, int, float, complex),
     "on_arrays": on_arrays, "refresh": refresh, "run": run_in_fp_context, "storage_of": storage_of,
     "translated": translate_error, "__name__": __name__,
 }

@@ -144,11 +144,7 @@ settings = AXIS[dim if dim >= 0 else dim + r.ndim]
 {wrap}
 """
 WRAP = """
-t = new(Tensor)
-t._a = r
-t._storage = t._view = t._grad = t._hooks = t._node = None
-t._nr = 0
-t._rg = False
+t = new_tensor(r)
 if ({recording}) and modes.grad:
     {record}
 if in_use.inference and modes.grad is None:

@@ -47,6 +47,13 @@ def full(shape, value, dtype):
     return out
 
 
+@engine.kernel
+def plain_shape(args):
+    """The shape in arguments ``2, 3`` or ``(2, 3)``, if it is of non-negative ints; otherwise None."""
+    sizes = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    return tuple(sizes) if all([type(n) is int and n >= 0 for n in sizes]) else None
+
+
 def check_shape(shape, dtype):
     """Raises for a shape that a tensor of PyTorch may have, but no NumPy array."""
     if len(shape) > MAX_DIMS:

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from .. import NUMPY as engine
-from .memory import empty_as
-from .random_integers import fill_random, permutation
+from .memory import allocate, empty_as
+from .random_integers import fill_random, new_permutation, new_random, permutation
 from .random_samplers import binomial, dirichlet, poisson, standard_gamma
 from .random_tools import (
     BOOL,
@@ -22,7 +22,6 @@ from .random_tools import (
     LARGEST,
     NAMES,
     PIECE,
-    WHOLE,
     bits53,
     check,
     doubles,
@@ -40,10 +39,14 @@ from .random_tools import (
 
 __all__ = [
     "fill_uniform",
+    "new_uniform",
     "fill_normal",
+    "new_normal",
     "fill_normal_each",
     "fill_random",
+    "new_random",
     "permutation",
+    "new_permutation",
     "fill_bernoulli",
     "fill_dropout_scale",
     "fill_exponential",
@@ -61,15 +64,19 @@ __all__ = [
 @draw
 def fill_uniform(generator, out, low=0.0, high=1.0):
     """Uniform numbers in [low, high); the real and the imaginary parts of a complex array separately."""
-    if low == 0 and high == 1 and out.dtype.num in WHOLE and out.flags.c_contiguous:
-        engine.fill_units(generator, out)
-        return out
     if out.dtype.kind == "c":
         fill_uniform(generator, _parts(out), low, high)
         return out
     require(out, FLOATS, "check_uniform_bounds")
-    uniforms, number = (doubles, np.float64) if out.dtype == np.float64 else (floats, np.float32)
     _check_uniform_bounds(out.dtype, low, high)
+    engine.fill_between(generator, out, low, high)
+    return out
+
+
+@engine.kernel
+def fill_between(generator, out, low, high):
+    """Numbers in [low, high), bounds that the dtype of `out` has."""
+    uniforms, number = (doubles, np.float64) if out.dtype == np.float64 else (floats, np.float32)
     span = float(number(high) - number(low))
     # Rounding can move a draw to the open end of the interval; PyTorch then returns the closed end.
     may_reach_end = out.dtype in HALF or low not in (0, -high)
@@ -81,14 +88,13 @@ def fill_uniform(generator, out, low=0.0, high=1.0):
             first, end = number([low, high]).astype(flat.dtype)
             np.copyto(flat, first, where=flat == end)
 
-    return fill(out, piece)
+    fill(out, piece)
 
 
 @engine.kernel
-def fill_units(generator, out):
-    """Numbers in [0, 1) for a contiguous array of float32 or float64."""
-    uniforms = doubles if out.dtype == np.float64 else floats
-    fill(out, lambda flat: store(flat, uniforms(generator, flat.size)))
+def new_uniform(generator, shape, dtype, low, high):
+    """A new array of uniform numbers in [low, high)."""
+    return fill_uniform(generator, allocate(np.empty, shape, dtype), low, high)
 
 
 def _check_uniform_bounds(dtype, low, high):
@@ -125,23 +131,27 @@ def fill_normal(generator, out, mean=0.0, std=1.0):
     """Normal numbers; a complex array has half its variance in the real parts, half in the imaginary ones."""
     if not std >= 0:
         check(False, "normal expects std >= 0.0, but found std {}", float(std))
-    if out.dtype.num in WHOLE and out.size >= 16 and out.flags.c_contiguous:
-        engine.fill_normals(generator, out)
-        return out if mean == 0 and std == 1 else fill(out, lambda flat: store(flat, _around(flat, mean, std)))
     if out.dtype.kind == "c":
         fill_normal(generator, _parts(out), mean, std / math.sqrt(2))
         return out
     require(out, FLOATS, "normal_kernel_cpu")
-    if out.size >= 16 and out.flags.c_contiguous:
-        _fill_normal_in_blocks(generator, out.reshape(-1), mean, std)
-        return out
-    return fill(out, lambda flat: store(flat, _around(_normals(generator, flat.size), mean, std)))
+    engine.fill_normals(generator, out, mean, std)
+    return out
 
 
 @engine.kernel
-def fill_normals(generator, out):
-    """Standard normals for a contiguous array of float32 or float64, of at least sixteen elements."""
-    _fill_normal_in_blocks(generator, out.reshape(-1), 0, 1)
+def fill_normals(generator, out, mean, std):
+    """Normal numbers for an array of a real dtype."""
+    if out.size >= 16 and out.flags.c_contiguous:
+        _fill_normal_in_blocks(generator, out.reshape(-1), mean, std)
+    else:
+        fill(out, lambda flat: store(flat, _around(_normals(generator, flat.size), mean, std)))
+
+
+@engine.kernel
+def new_normal(generator, shape, dtype, mean, std):
+    """A new array of normal numbers."""
+    return fill_normal(generator, allocate(np.empty, shape, dtype), mean, std)
 
 
 def _fill_normal_in_blocks(generator, flat, mean, std):
@@ -222,16 +232,26 @@ def fill_bernoulli(generator, out, p=0.5):
         return _fill_bernoulli_each(generator, out, p)
     check(0 <= p <= 1, "bernoulli_ expects p to be in [0, 1], but got p={}", float(p))
     require(out, (*CLASSIC_INTS, *BOOL, *FLOATS), "bernoulli_scalar_cpu_")
+    engine.fill_successes(generator, out, p, 1)
+    return out
+
+
+@engine.kernel
+def fill_successes(generator, out, p, by):
+    """With probability `p` one, divided by `by`; zero otherwise."""
     limit = np.uint64(math.ceil(p * 2.0**53))
-    return fill(out, lambda flat: np.copyto(flat, bits53(generator, flat.size) < limit, casting="unsafe"))
+    fill(out, lambda flat: np.copyto(flat, bits53(generator, flat.size) < limit, casting="unsafe"))
+    if by != 1:
+        exact = np.result_type(out, np.float32)  # the precision of the division for half types
+        np.divide(out, by, out=out, dtype=exact, casting="unsafe")
 
 
 @draw
 def fill_dropout_scale(generator, out, p):
     """Dropout factors: zeros with probability ``p``, otherwise 1 / (1 - p)."""
-    fill_bernoulli(generator, out, 1 - p)
-    exact = np.result_type(out, np.float32)  # the precision of the division for half types
-    return np.divide(out, 1 - p, out=out, dtype=exact, casting="unsafe")
+    require(out, FLOATS, "bernoulli_scalar_cpu_")
+    engine.fill_successes(generator, out, 1 - p, 1 - p)
+    return out
 
 
 def _fill_bernoulli_each(generator, out, p):

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from .. import NUMPY as engine
+from .memory import allocate
 from .random_tools import (
     BFLOAT16,
     BOOL,
@@ -23,9 +24,13 @@ from .random_tools import (
     store,
 )
 
-__all__ = ["fill_random", "permutation"]
+__all__ = ["fill_random", "new_permutation", "new_random", "permutation"]
 
-_INT64 = np.dtype(np.int64)
+# The bound up to which a dtype has all integers, and their negatives; PyTorch looks no further at bounds within it.
+EXACT_BOUNDS = {
+    np.dtype(np.int64).num: 2**63, np.dtype(np.int32).num: 2**31, np.dtype(np.float32).num: 2**24,
+    np.dtype(np.float64).num: 2**53,
+}
 
 
 @draw
@@ -36,7 +41,8 @@ def fill_random(generator, out, low=None, high=None):
     to the largest; with both, in [low, high).
     """
     dtype = out.dtype
-    if dtype is _INT64 and high is not None and -(2**63) <= low < high <= 2**63:
+    bound = EXACT_BOUNDS.get(dtype.num)
+    if bound is not None and high is not None and -bound <= low < high <= bound:
         return _fill_integers(generator, out, low, high - low, wide=high - low >= 2**28)
     if low is None:
         require(out, (*CLASSIC_INTS, *BOOL, *FLOATS), "random_kernel_cpu")
@@ -52,6 +58,12 @@ def fill_random(generator, out, low=None, high=None):
     check(low < high, "random_ expects 'from' to be less than 'to', but got from={} >= to={}", low, high)
     low, high = _representable_range(dtype, low, high)
     return _fill_integers(generator, out, low, high - low, wide=high - low >= 2**28)
+
+
+@engine.kernel
+def new_random(generator, shape, dtype, low, high):
+    """A new array of integers in [low, high)."""
+    return fill_random(generator, allocate(np.empty, shape, dtype), low, high)
 
 
 def _fill_all_words(generator, out):
@@ -156,6 +168,12 @@ def permutation(generator, n, dtype=np.int64):
     else:
         _shuffle_inside_out(generator, out)
     return out
+
+
+@engine.kernel
+def new_permutation(generator, shape, dtype):
+    """A new array of the shape (n,) with a random order of 0, …, n - 1."""
+    return permutation(generator, *shape, dtype)
 
 
 @engine.kernel

@@ -9,7 +9,7 @@ import types
 import ml_dtypes
 import numpy as np
 
-from ..._fp_errors import IGNORED, reset_errors, set_errors
+from ..._fp_errors import call_without_fp_warnings
 from ..._modes import in_use, modes
 from .. import NUMPY as engine
 from .memory import NO_MEMORY_FOR
@@ -41,7 +41,6 @@ NAMES = {
     }.items()
 }
 FLOATS = (*HALF, np.dtype(np.float32), np.dtype(np.float64))
-WHOLE = (np.dtype(np.float32).num, np.dtype(np.float64).num)
 CLASSIC_INTS = tuple(map(np.dtype, (np.uint8, np.int8, np.int16, np.int32, np.int64)))
 UNSIGNED_INTS = tuple(map(np.dtype, (np.uint16, np.uint32, np.uint64)))
 BOOL = (np.dtype(np.bool_),)
@@ -67,13 +66,11 @@ def draw(kernel):
         if in_use.traced and modes.tracer.active:
             return modes.tracer.draw(alone, generator, args, kwargs)
         with generator._lock:
-            token = set_errors(IGNORED)
             try:
-                return kernel(generator, *args, **kwargs)
+                function = functools.partial(kernel, **kwargs) if kwargs else kernel
+                return call_without_fp_warnings(function, generator, *args)
             except (MemoryError, ValueError) as error:  # NumPy raises ValueError if the size exceeds the address space
                 raise RuntimeError(NO_MEMORY_FOR.format(name=kernel.__name__, cause=error)) from None
-            finally:
-                reset_errors(token)
 
     return engine.kernel(alone)
 
