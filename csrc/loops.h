@@ -26,6 +26,7 @@ typedef void (*Curve)(const void *g, const void *x, void *out, ptrdiff_t n, cons
 /* along the middle one of three dimensions */
 typedef void (*Scan)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 /* of integers, as large as the type of the loops; false if one of y is zero */
+typedef enum { FLOOR_QUOTIENT, FLOOR_REST, REST, QUOTIENT_TO_ZERO } WholeResult;
 typedef bool (*IntegerDivision)(const void *x, const void *y, void *out, ptrdiff_t n);
 typedef enum { ADD, SUBTRACT, MULTIPLY, DIVIDE } Arithmetic;
 typedef void (*Combination)(const void *x, const void *y, void *out, ptrdiff_t n, Arithmetic how);
@@ -348,6 +349,8 @@ typedef struct {
     /* whatever the type of the others: float16 and bfloat16 as floats, and back */
     Map halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains;
     Combination combine_halves, combine_brains;
+    /* n elements of 1, 2, 4 or 8 bytes, of which the first is the last in memory */
+    void (*backwards)(const void *x, void *out, ptrdiff_t n, ptrdiff_t size);
     void (*gemm_pack)(const Gemm *p, ptrdiff_t strip);
     void (*gemm_part)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, void *scratch);
     void (*gemm_across)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop); /* (out, bias: of the transposed result) */

@@ -34,29 +34,6 @@ static PyObject *top_order(PyObject *const *arguments)
 
 /* ---- rows backwards */
 
-#define BACKWARDS(type) \
-    static void backwards_##type(const char *from, char *to, npy_intp n) \
-    { \
-        const type *restrict x = (const type *)from; \
-        type *restrict out = (type *)to; \
-        for (npy_intp i = 0; i < n; i++) { \
-            out[i] = x[-i]; \
-        } \
-    }
-
-BACKWARDS(uint8_t)
-BACKWARDS(uint16_t)
-BACKWARDS(uint32_t)
-BACKWARDS(uint64_t)
-
-typedef void (*Backwards)(const char *from, char *to, npy_intp n);
-
-static Backwards backwards_for(npy_intp size)
-{
-    return size == 1 ? backwards_uint8_t : size == 2 ? backwards_uint16_t : size == 4 ? backwards_uint32_t
-        : size == 8 ? backwards_uint64_t : NULL;
-}
-
 /* Whether the elements fill their memory in rows, of which the last dimension runs backwards, others as they like. */
 static bool is_backwards(PyArrayObject *x)
 {
@@ -73,13 +50,13 @@ static bool is_backwards(PyArrayObject *x)
     return true;
 }
 
-static void copy_backwards(PyArrayObject *x, char *to, Backwards backwards)
+static void copy_backwards(PyArrayObject *x, char *to)
 {
     int last = PyArray_NDIM(x) - 1;
     npy_intp n = PyArray_DIM(x, last), at[NPY_MAXDIMS] = {0};
     const char *from = PyArray_BYTES(x);
     for (npy_intp rows = PyArray_SIZE(x) / n; rows > 0; rows--, to += n * PyArray_ITEMSIZE(x)) {
-        backwards(from, to, n);
+        loops_of[0]->backwards(from, to, n, PyArray_ITEMSIZE(x));
         for (int d = last - 1; d >= 0; d--) {
             from += PyArray_STRIDE(x, d);
             if (++at[d] < PyArray_DIM(x, d)) {
@@ -94,14 +71,15 @@ static void copy_backwards(PyArrayObject *x, char *to, Backwards backwards)
 static PyObject *copy(PyObject *const *arguments)
 {
     PyArrayObject *x = (PyArrayObject *)arguments[0];
-    if (x == NULL || !PyArray_CheckExact(x) || !is_backwards(x) || !PyArray_ISALIGNED(x)
-        || PyDataType_REFCHK(PyArray_DESCR(x)) || backwards_for(PyArray_ITEMSIZE(x)) == NULL) {
+    npy_intp size = x == NULL || !PyArray_CheckExact(x) ? 0 : PyArray_ITEMSIZE(x);
+    if (size == 0 || !is_backwards(x) || !PyArray_ISALIGNED(x)
+        || PyDataType_REFCHK(PyArray_DESCR(x)) || size > 8 || (size & (size - 1)) != 0) {
         DECLINE;
     }
     PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
     if (out != NULL) {
         BEGIN_WORK(PyArray_SIZE(x));
-        copy_backwards(x, PyArray_BYTES(out), backwards_for(PyArray_ITEMSIZE(x)));
+        copy_backwards(x, PyArray_BYTES(out));
         END_WORK;
     }
     return (PyObject *)out;

@@ -46,6 +46,7 @@ typedef int64_t double_ints __attribute__((vector_size(WIDTH)));
 #include "functions.h"
 #include "half.h"
 #include "random.h"
+#include "backwards.h"
 
 #define REAL float
 #define VECTOR float_vector

@@ -160,14 +160,60 @@ INLINE int64_t NAME(int64_quotient)(int64_t a, int64_t b)
     return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
 }
 
+#define MANY 256
+#define SHIFT 0x1.8p52 /* added to an integer below 2**51, it makes a double whose last bits it is */
+
+/* Pieces of numbers below 2**51 are divided as doubles, whose quotients are off by less than what tells integers apart. */
+
+INLINE bool NAME(are_small)(const int64_t *x, ptrdiff_t n)
+{
+    uint64_t some = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        some |= (uint64_t)x[i] + ((uint64_t)1 << 50);
+    }
+    return some >> 51 == 0;
+}
+
+INLINE double NAME(double_of)(int64_t x)
+{
+    union { int64_t bits; double number; } both = {.number = SHIFT};
+    both.bits += x;
+    return both.number - SHIFT;
+}
+
+INLINE int64_t NAME(integer_of)(double x)
+{
+    union { int64_t bits; double number; } both = {.number = x + SHIFT}, none = {.number = SHIFT};
+    return both.bits - none.bits;
+}
+
+/* False if one of y is zero. */
+INLINE bool NAME(divided_as_doubles)(const int64_t *restrict x, const int64_t *restrict y, int64_t *restrict out,
+                                     ptrdiff_t n, WholeResult which)
+{
+    const bool floors = which == FLOOR_QUOTIENT || which == FLOOR_REST;
+    int64_t zeros = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        zeros |= y[i] == 0;
+        double a = NAME(double_of)(x[i]), b = NAME(double_of)(y[i] | (y[i] == 0));
+        double nearest = (a / b + SHIFT) - SHIFT, rest = a - nearest * b;
+        double like = floors ? b : a; /* whose sign the rest is to have */
+        double one = floors || (rest < 0) != (b < 0) ? -1.0 : 1.0;
+        double step = ((rest < 0) & (like > 0)) | ((rest > 0) & (like < 0)) ? one : 0.0;
+        double result = which == FLOOR_QUOTIENT || which == QUOTIENT_TO_ZERO ? nearest + step : rest - step * b;
+        out[i] = NAME(integer_of)(result);
+    }
+    return !zeros;
+}
+
 #define QUOTIENT(a, b) (TYPE(int))(sizeof(REAL) == 4 ? NAME(int32_quotient)((int32_t)(a), (int32_t)(b)) \
                                                      : NAME(int64_quotient)(a, b))
 
-#define INTEGERS(name, result) \
-    static bool NAME(name)(const void *x, const void *y, void *out, ptrdiff_t n) \
+#define INTEGERS(name, which, result) \
+    static bool NAME(name##_piece)(const TYPE(int) *restrict a, const TYPE(int) *restrict b, TYPE(int) *restrict to, \
+                                   ptrdiff_t n) \
     { \
-        const TYPE(int) *restrict a = x, *restrict b = y; \
-        TYPE(int) *restrict to = out, zeros = 0; \
+        TYPE(int) zeros = 0; \
         for (ptrdiff_t i = 0; i < n; i++) { \
             TYPE(int) by = b[i] == 0 ? 1 : b[i], quotient = QUOTIENT(a[i], by); \
             TYPE(int) rest = (TYPE(int))((uint64_t)a[i] - (uint64_t)quotient * (uint64_t)by); \
@@ -177,12 +223,30 @@ INLINE int64_t NAME(int64_quotient)(int64_t a, int64_t b)
             to[i] = result; \
         } \
         return !zeros; \
+    } \
+    static bool NAME(name)(const void *from, const void *by, void *out, ptrdiff_t n) \
+    { \
+        const TYPE(int) *x = from, *y = by; \
+        TYPE(int) *to = out; \
+        bool whole = true; \
+        for (ptrdiff_t i = 0; i < n; i += MANY) { \
+            ptrdiff_t count = n - i < MANY ? n - i : MANY; \
+            const int64_t *a = (const void *)(x + i), *b = (const void *)(y + i); \
+            if (sizeof(REAL) == 8 && NAME(are_small)(a, count) && NAME(are_small)(b, count)) { \
+                whole &= NAME(divided_as_doubles)(a, b, (void *)(to + i), count, which); \
+            } else { \
+                whole &= NAME(name##_piece)(x + i, y + i, to + i, count); \
+            } \
+        } \
+        return whole; \
     }
 
-INTEGERS(floor_divide_ints, quotient - across)
-INTEGERS(remainder_ints, rest + (by & -across))
-INTEGERS(fmod_ints, rest)
-INTEGERS(div_trunc_ints, quotient)
+INTEGERS(floor_divide_ints, FLOOR_QUOTIENT, quotient - across)
+INTEGERS(remainder_ints, FLOOR_REST, rest + (by & -across))
+INTEGERS(fmod_ints, REST, rest)
+INTEGERS(div_trunc_ints, QUOTIENT_TO_ZERO, quotient)
 
 #undef INTEGERS
 #undef QUOTIENT
+#undef MANY
+#undef SHIFT

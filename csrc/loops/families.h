@@ -79,5 +79,6 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(winograd_bin), NAME(winograd_taps), NAME(winograd_panel_taps), \
     box_muller, \
     halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, combine_halves, combine_brains, \
+    backwards, \
     NAME(gemm_pack), NAME(gemm_part), NAME(gemm_across), NAME(gemm_scratch), sum_halves, sum_brains, \
 }

@@ -149,8 +149,35 @@ INLINE void combined(const uint16_t *x, const uint16_t *y, uint16_t *out, ptrdif
     }
 }
 
-static void combine_halves(const void *x, const void *y, void *out, ptrdiff_t n, Arithmetic how)
+#if defined(__F16C__)
+INLINE __m256 eight_halves(const uint16_t *x)
 {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)x));
+}
+
+/* As many as vectors have; returns how many. */
+INLINE ptrdiff_t combined_vectors(const uint16_t *x, const uint16_t *y, uint16_t *out, ptrdiff_t n, Arithmetic how)
+{
+    ptrdiff_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 a = eight_halves(x + i), b = eight_halves(y + i);
+        a = how == ADD ? a + b : how == SUBTRACT ? a - b : how == MULTIPLY ? a * b : a / b;
+        _mm_storeu_si128((__m128i *)(out + i), _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+    }
+    return i;
+}
+#endif
+
+static void combine_halves(const void *first, const void *second, void *to, ptrdiff_t n, Arithmetic how)
+{
+    const uint16_t *x = first, *y = second;
+    uint16_t *out = to;
+#if defined(__F16C__)
+    ptrdiff_t whole = how == ADD ? combined_vectors(x, y, out, n, ADD)
+        : how == SUBTRACT ? combined_vectors(x, y, out, n, SUBTRACT)
+        : how == MULTIPLY ? combined_vectors(x, y, out, n, MULTIPLY) : combined_vectors(x, y, out, n, DIVIDE);
+    x += whole, y += whole, out += whole, n -= whole;
+#endif
     combined(x, y, out, n, how, halves_to_floats, floats_to_halves);
 }
 

@@ -1,5 +1,18 @@
 /* Products of contiguous numbers. */
 
+/* The halves of a vector multiplied, until it is a small one. */
+INLINE TYPE(small) NAME(multiplied)(VECTOR v)
+{
+    TYPE(small) parts[WIDTH / 16];
+    memcpy(parts, &v, WIDTH);
+    for (int count = WIDTH / 32; count > 0; count /= 2) {
+        for (int i = 0; i < count; i++) {
+            parts[i] *= parts[i + count];
+        }
+    }
+    return parts[0];
+}
+
 static void NAME(prod_rows)(const REAL *x, REAL *out, ptrdiff_t lead, ptrdiff_t n)
 {
     for (ptrdiff_t row = 0; row < lead; row++, x += n) {
@@ -14,9 +27,11 @@ static void NAME(prod_rows)(const REAL *x, REAL *out, ptrdiff_t lead, ptrdiff_t 
                 d *= LOAD(x + i + 3 * LANES);
             }
             a = (a * b) * (c * d);
-            for (ptrdiff_t lane = 0; lane < LANES; lane++) {
-                product *= a[lane];
+            for (; i + LANES <= n; i += LANES) {
+                a *= LOAD(x + i);
             }
+            TYPE(small) v = NAME(multiplied)(a);
+            product = sizeof(REAL) == 8 ? v[0] * v[1] : (v[0] * v[2 % FEW]) * (v[1] * v[3 % FEW]);
         }
         for (; i < n; i++) {
             product *= x[i];

@@ -73,6 +73,39 @@ static void NAME(cumprod)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n,
 #undef ABREAST
 #undef TILE
 
+#define BLOCK 32
+
+/* Of one row. Most blocks have nothing as extreme as what came before. */
+INLINE void NAME(running_row)(const REAL *x, REAL *out, int64_t *places, ptrdiff_t n, bool least)
+{
+    REAL so_far = *x;
+    int64_t place = 0;
+    for (ptrdiff_t start = 0; start < n; start += BLOCK) {
+        ptrdiff_t stop = n - start < BLOCK ? n : start + BLOCK;
+        TYPE(int) any = stop - start < BLOCK;
+        for (ptrdiff_t i = 0; i < BLOCK && stop - start == BLOCK; i++) {
+            any |= (least ? x[start + i] > so_far : x[start + i] < so_far) ? 0 : 1; /* one for NaN, too */
+        }
+        if (!any) {
+            for (ptrdiff_t i = 0; i < BLOCK; i++) {
+                out[start + i] = so_far;
+                places[start + i] = place;
+            }
+            continue;
+        }
+        for (ptrdiff_t i = start; i < stop; i++) {
+            if ((least ? x[i] <= so_far : x[i] >= so_far) || x[i] != x[i]) {
+                so_far = x[i];
+                place = i;
+            }
+            out[i] = so_far;
+            places[i] = place;
+        }
+    }
+}
+
+#undef BLOCK
+
 /* The extreme so far, and where it was met last. What is not a number is the extreme from then on. */
 INLINE void NAME(running)(const REAL *x, REAL *out, int64_t *places, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail,
                           bool least)
@@ -81,17 +114,7 @@ INLINE void NAME(running)(const REAL *x, REAL *out, int64_t *places, ptrdiff_t l
         memcpy(out, x, (size_t)trail * sizeof(REAL));
         memset(places, 0, (size_t)trail * sizeof(int64_t));
         if (trail == 1) {
-            REAL so_far = *x;
-            int64_t place = 0;
-            for (ptrdiff_t row = 1; row < n; row++) {
-                /* As a branch, which is seldom taken: the next row need not wait for the result. */
-                if ((least ? x[row] <= so_far : x[row] >= so_far) || x[row] != x[row]) {
-                    so_far = x[row];
-                    place = row;
-                }
-                out[row] = so_far;
-                places[row] = place;
-            }
+            NAME(running_row)(x, out, places, n, least);
             continue;
         }
         for (ptrdiff_t row = 1; row < n; row++) {

@@ -7,6 +7,12 @@ INLINE bool NAME(precedes)(REAL a, REAL b, bool largest)
     return largest ? a > b || (a != a && b == b) : a < b || (b != b && a == a);
 }
 
+/* Whether a, at place i, comes before b: of equals the one whose place is first. */
+INLINE bool NAME(comes_before)(REAL a, int64_t i, REAL b, int64_t j, bool largest)
+{
+    return NAME(precedes)(a, b, largest) || (i < j && !NAME(precedes)(b, a, largest));
+}
+
 INLINE void NAME(top_row)(const REAL *x, int64_t *places, ptrdiff_t n, ptrdiff_t count, bool largest)
 {
     REAL found[MOST_FOUND];
@@ -23,12 +29,12 @@ INLINE void NAME(top_row)(const REAL *x, int64_t *places, ptrdiff_t n, ptrdiff_t
                 continue;
             }
         }
-        for (ptrdiff_t i = start; i < stop; i++) {
-            if (have == count && !NAME(precedes)(x[i], found[count - 1], largest)) {
+        for (ptrdiff_t i = stop - 1; i >= start; i--) { /* from the end: in rows that are sorted, it has what is kept */
+            if (have == count && !NAME(comes_before)(x[i], i, found[count - 1], places[count - 1], largest)) {
                 continue;
             }
             ptrdiff_t place = have < count ? have++ : count - 1;
-            for (; place > 0 && NAME(precedes)(x[i], found[place - 1], largest); place--) {
+            for (; place > 0 && NAME(comes_before)(x[i], i, found[place - 1], places[place - 1], largest); place--) {
                 found[place] = found[place - 1];
                 places[place] = places[place - 1];
             }

@@ -666,7 +666,10 @@ def test_divisions_of_large_integers(name, dtype):
     x, y = rng.integers(low, high, (2, 30_000), dtype, endpoint=True)
     few = rng.integers(1, 50, y.size, dtype) * rng.choice([-1, 1], y.size).astype(dtype)
     ends = np.array([low, low + 1, -2, -1, 0, 1, 2, high - 1, high], dtype)
-    for a, b in [(x, np.where(y == 0, dtype(1), y)), (x, few), (x - x % few, few), np.meshgrid(ends, ends[ends != 0])]:
+    medium, other = x >> 14, (y >> 30) | 1  # of int64, those that doubles divide
+    medium[::1000] += dtype(1) << (x.itemsize * 8 - 14)
+    for a, b in [(x, np.where(y == 0, dtype(1), y)), (x, few), (x - x % few, few), (medium, few), (medium, other),
+                 (medium - medium % few, few), np.meshgrid(ends, ends[ends != 0])]:
         same(*both(name, np.ascontiguousarray(a), np.ascontiguousarray(b)))
     for number in (1, -1, 3, -7, int(high), int(low)):
         right = [getattr(int(v), f"__{'mod' if name == 'remainder' else 'floordiv'}__")(number) for v in ends]
@@ -996,6 +999,30 @@ def test_running_extrema(x, name, data):
         with np.errstate(all="ignore"):
             x = np.rint(x)
     same(*both(name, x, data.draw(st.integers(0, x.ndim - 1))))
+
+
+LONG_ROWS = [
+    lambda rng, n: rng.standard_normal((3, n)), lambda rng, n: np.sort(rng.standard_normal((3, n))),
+    lambda rng, n: -np.sort(rng.standard_normal((3, n))), lambda rng, n: np.rint(rng.standard_normal((3, n))),
+    lambda rng, n: np.ones((3, n)), lambda rng, n: np.where(rng.random((3, n)) < 3 / n, np.nan, rng.random((3, n))),
+    lambda rng, n: np.sort(rng.integers(0, n // 3, (3, n))),
+]
+
+
+@needs_native
+@pytest.mark.parametrize("n", [31, 32, 33, 64, 100, 1000])
+@pytest.mark.parametrize("make", LONG_ROWS)
+def test_long_rows(make, n):
+    for dtype in FLOATS:
+        x = make(np.random.default_rng(n), n).astype(dtype)
+        same(*both("running_max", x, 1))
+        same(*both("running_min", x, 1))
+        same(*both("prod", 1 + x / (20 + 20 * np.abs(x)), (1,)), rtol=1e-4)
+        same(*both("copy", x[:, ::-1]))
+        for count in (1, 10, 32):
+            for largest in (True, False):
+                ours = NUMPY.top_order(x, min(count, n), 1, largest, True)
+                np.testing.assert_array_equal(ours, NUMPY.sorting_order(x, 1, largest, True)[:, :count])
 
 
 # ---- with numbers

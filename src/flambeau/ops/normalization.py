@@ -56,10 +56,12 @@ def _normalization(name, node, layout):
         hook_count=None if layout is group_layout else 1, result_count=None if layout is batch_layout else 1)
     def normalization(k, x, weight, bias, *, eps, how):
         shape, of_weight, axes = layout(x.shape, how)
+        if rows:
+            return k.normalize(x, weight, bias, axes, eps)
         weight, bias = along_channels(weight, of_weight), along_channels(bias, of_weight)
         y, mean, var = k.normalize(along_channels(x, shape), weight, bias, axes, eps)
         y = along_channels(y, x.shape)
-        return (y, mean, var) if rows else (k.in_format_of(y, x), k.in_format_of(mean), k.in_format_of(var))
+        return k.in_format_of(y, x), k.in_format_of(mean), k.in_format_of(var)
 
     @normalization.joint_vjp
     def _(g, x, weight, out_1, out_2, eps, how, needs):
