@@ -143,3 +143,44 @@ def test_a_timeout_while_a_function_is_traced_is_no_error_of_its_own(rate):
         compiled(torch.ones(2))
     due[0] = False
     assert compiled(torch.ones(2)).tolist() == [rate, rate] and begun == [2]
+
+
+class Settings:
+    rate = 2
+
+
+@pytest.mark.parametrize("where", ["watched slots", "patches", "restored tensors", "removed patches", "restored values"])
+def test_an_interrupt_while_a_trace_begins_or_ends_leaves_nothing_of_it(where, monkeypatch):
+    from flambeau.compiler import _notes, _patches, _trace
+    from flambeau.compiler._lifted import SLOTS, Lifted
+    from flambeau.compiler._watched_slots import WatchedArray
+
+    owner, name = {
+        "watched slots": (WatchedArray, "__init__"), "patches": (_patches.Patches, "patch"),
+        "restored tensors": (Lifted, "restore"), "removed patches": (_patches.Patches, "remove"),
+        "restored values": (_notes.Notes, "restore"),
+    }[where]
+    own, settings = getattr(owner, name), Settings()
+    settings.weights = [torch.ones(2), torch.ones(2)]
+
+    def interrupted(*args):
+        signal.raise_signal(signal.SIGINT)
+        return own(*args)
+
+    @torch.compile
+    def step(x):
+        settings.last = settings.rate
+        for weight in settings.weights:
+            weight.add_(x)
+        return settings.weights[0] * settings.rate
+
+    step(torch.ones(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            step(torch.ones(2))
+    assert {n: torch.Tensor.__dict__[n] for n in SLOTS} == SLOTS and "__getattr__" not in torch.Tensor.__dict__
+    assert not _trace.modes.tracer.active and not _trace._one_at_a_time.locked()
+    assert "__getattribute__" not in Settings.__dict__ and "__setattr__" not in Settings.__dict__
+    assert [w.tolist() for w in settings.weights] == [[2, 2]] * 2
+    assert step(torch.ones(2)).tolist() == [6, 6] and step(torch.ones(2)).tolist() == [8, 8]

@@ -10,6 +10,7 @@ import array
 import builtins
 import collections
 import contextvars
+import copy
 import ctypes
 import dataclasses
 import datetime
@@ -1012,6 +1013,155 @@ def tensor_in_a_set():
 def setting_of_an_optimizer():
     optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     return lambda: optimizer.param_groups[0]["lr"], lambda: optimizer.param_groups[0].update(lr=5.0)
+
+
+# ---- ways past the attributes
+
+
+class Rates:
+    rate = 1
+
+
+def forget_rates():
+    Rates.rate = 1
+    return lambda: setattr(Rates, "rate", 5)
+
+
+@probe
+def class_attribute_by_a_getter():
+    get = operator.attrgetter("rate")
+    return lambda: get(Rates), forget_rates()
+
+
+@probe
+def class_attribute_by_a_partial():
+    get = functools.partial(getattr, Rates, "rate")
+    return lambda: get(), forget_rates()
+
+
+@probe
+def class_method_by_a_caller():
+    class Config:
+        @classmethod
+        def rate(cls):
+            return 1
+
+    call = operator.methodcaller("rate")
+    return lambda: call(Config), lambda: setattr(Config, "rate", classmethod(lambda cls: 5))
+
+
+@probe
+def attribute_of_a_global_class_by_a_computed_name():
+    change = forget_rates()
+    return lambda: getattr(Rates, "".join(["ra", "te"])), change
+
+
+@probe
+def attribute_of_a_class_in_a_table():
+    change, table, names = forget_rates(), {"rates": Rates}, ["rate"]
+    return lambda: getattr(table["rates"], names[0]), change
+
+
+@probe
+def dict_of_an_object_that_is_exchanged():
+    space = argparse.Namespace(rate=1)
+    return lambda: space.rate, lambda: setattr(space, "__dict__", {"rate": 5})
+
+
+@probe
+def dict_of_a_function_that_is_exchanged():
+    def rate():
+        pass
+
+    rate.value = 1
+    return lambda: rate.value, lambda: setattr(rate, "__dict__", {"value": 5})
+
+
+@probe
+def parameters_of_a_module_that_are_exchanged():
+    layers = [nn.Linear(1, 1, bias=False) for _ in range(2)]
+    for layer, value in zip(layers, (1.0, 5.0), strict=True):
+        nn.init.constant_(layer.weight, value)
+    return lambda: layers[0](torch.ones(1)), lambda: setattr(layers[0], "_parameters", layers[1]._parameters)
+
+
+@probe
+def buffers_of_a_module_that_are_exchanged():
+    model = nn.Module()
+    model.register_buffer("rate", torch.ones(1))
+    return lambda: model.rate, lambda: model.__dict__.update(_buffers={"rate": torch.full((1,), 5.0)})
+
+
+@probe
+def state_of_an_object():
+    space = Plain()
+    space.value = 1
+    return lambda: space.__reduce_ex__(2)[2]["value"], lambda: setattr(space, "value", 5)
+
+
+@probe
+def state_of_an_object_that_is_copied():
+    space = Plain()
+    space.value = 1
+    return lambda: copy.copy(space).value, lambda: setattr(space, "value", 5)
+
+
+@probe
+def attribute_of_a_partial():
+    rate = functools.partial(abs)
+    rate.value = 1
+    return lambda: rate.value, lambda: setattr(rate, "value", 5)
+
+
+@probe
+def partial_of_what_differs():
+    read = functools.partial(sys.getrecursionlimit)
+    sys.setrecursionlimit(2000)
+    return lambda: read() / 1000, lambda: sys.setrecursionlimit(5000)
+
+
+@probe
+def called_in_c():
+    read = sys.getrecursionlimit
+    sys.setrecursionlimit(2000)
+    return lambda: next(iter(read, None)) / 1000, lambda: sys.setrecursionlimit(5000)
+
+
+@probe
+def factory_of_a_dict():
+    rates = collections.defaultdict(lambda: 1)
+    return lambda: (rates["a"], rates.pop("a"))[0], lambda: setattr(rates, "default_factory", lambda: 5)
+
+
+@probe
+def enum_member_by_its_value():
+    Mode.TRAIN.rate = 1
+    return lambda: Mode(1).rate, lambda: setattr(Mode.TRAIN, "rate", 5)
+
+
+@probe
+def masked_array():
+    rates = np.ma.array([1.0, 1e20], mask=[False, True])
+    return lambda: float(rates.min() if rates.mask.any() else 5), lambda: setattr(rates, "mask", [False, False])
+
+
+@probe
+def zero_of_a_complex_number():
+    thing, change = holder(complex(1, 0.0))
+    return lambda: math.copysign(1, thing.value.imag), lambda: change(complex(1, -0.0))
+
+
+@probe
+def attribute_that_a_tensor_gets():
+    t = torch.ones(1)
+    return lambda: t * getattr(t, "rate", 1), lambda: setattr(t, "rate", 5)
+
+
+@probe
+def method_of_tensors():
+    before = torch.Tensor.relu
+    CLEANUP.append(lambda: setattr(torch.Tensor, "relu", before))
+    return lambda: torch.ones(1).relu(), lambda: setattr(torch.Tensor, "relu", lambda x: x * 5)
 
 
 CLEANUP = []

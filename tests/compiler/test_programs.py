@@ -639,6 +639,25 @@ def test_lazy_modules_settle_in_the_first_call():
 # ---- arguments of compile
 
 
+class Adder:
+    def __init__(self):
+        self.w = torch.ones(1)
+        self.step = torch.compile(self.add)
+
+    def add(self, x):
+        self.w.add_(x)
+        return self.w * 2
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
+def test_copies_of_objects_that_hold_compiled_methods(copied):
+    first = Adder()
+    assert [first.step(torch.ones(1)).item() for _ in range(3)] == [4, 6, 8]
+    other = copied(first)
+    assert [other.step(torch.ones(1)).item() for _ in range(3)] == [10, 12, 14]
+    assert first.w == 4 and first.step(torch.ones(1)) == 10 and other.step.count == 1
+
+
 def test_as_a_decorator_and_a_method():
     @torch.compile(backend="xla")
     def f(x):

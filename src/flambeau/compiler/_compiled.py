@@ -112,6 +112,9 @@ class Compiled:
             return program.loop.run(tensors, len(steps), first)
         return stack_results(self.name, [self(*own, **named) for own, named in steps])
 
+    def __reduce__(self):
+        return Compiled, (self.function, self.name, self.limit)  # copies compile programs of their own
+
     def __get__(self, instance, owner=None):
         return self if instance is None else CompiledMethod(self, instance)
 

@@ -7,6 +7,7 @@ checked one by one.
 
 import abc
 import collections
+import types
 from itertools import chain
 from operator import attrgetter, eq, is_
 
@@ -15,7 +16,7 @@ from ._contents import is_like_input
 from ._floats import NotAFloat
 from ._lifted import slot_requires_grad
 from ._notes import FUNCTION_PARTS
-from ._places import MISSING, Argument, ClassItem, Fixed, Gradient, Place
+from ._places import MISSING, Argument, ClassItem, Fixed, Gradient, Item, Place
 from ._pytree import PLAIN, is_same_value
 from ._tables import are_contents, are_items, are_of_types
 
@@ -25,6 +26,7 @@ LOST = (
 )
 
 CLASS_PARTS = attrgetter("__mro__", "__name__", "__qualname__")
+DICT_OF = attrgetter("__dict__")
 IN_ORDER = (dict, collections.defaultdict, list)  # containers that store their contents contiguously and in order
 NEVER_ASKED = frozenset(("__annotations__", "__dict__", "__doc__", "__module__", "__weakref__"))
 
@@ -104,8 +106,13 @@ class Guards:
         self.users_classes = [(cls, frozenset(cls.__dict__), *CLASS_PARTS(cls)) for cls in watch.users_classes()]
         self.values += [Value(ClassItem(cls, name), cls.__dict__[name], f"{cls.__name__}.{name}")
                         for cls, names, *_ in self.users_classes for name in names if is_implicit(name)]
+        for attributes, table in watch.tables.values():
+            name = next((name for name, value in attributes.items() if value is table), None)
+            if name is not None and (id(attributes), name) not in watch.observations:
+                self.values.append(Value(Item(attributes, name), table, f"the table {name} of a module"))
         self.registrations = abc.get_cache_token() if watch.asks_abstract_classes() else None
         self.classes = [(thing, type(thing)) for thing in watch.objects.values()]
+        self.dicts = [(thing, thing.__dict__) for thing in watch.objects.values() if has_dict(thing)]
         self.expectations = [] if watch.floats is None else [*watch.floats.expectations.values()]
         self.kinds = []  # of TensorKind
         self.same = []  # (place, place, label) of places with the same tensor
@@ -175,6 +182,9 @@ class Guards:
             for thing, cls in self.classes:
                 if type(thing) is not cls:
                     return f"a {cls.__name__} is now a {type(thing).__name__}"
+            for thing, table in self.dicts:
+                if thing.__dict__ is not table:
+                    return f"a {type(thing).__name__} has another __dict__"
             for function, *parts in self.functions:
                 if not all(map(is_, FUNCTION_PARTS(function), parts)):
                     return f"the code or the defaults of {function.__name__} have changed"
@@ -226,6 +236,7 @@ class Snapshot:
         self.tensors = [guard.value for guard in kinds]
         self.requires_grad = [guard.requires_grad for guard in kinds]
         self.objects, self.classes = [o for o, _ in guards.classes], [cls for _, cls in guards.classes]
+        self.owners, self.dicts = [thing for thing, _ in guards.dicts], [table for _, table in guards.dicts]
         self.functions = [function for function, *_ in guards.functions]
         self.function_parts = [*chain.from_iterable(parts for _, *parts in guards.functions)]
         self.users_classes = [cls for cls, *_ in guards.users_classes]
@@ -252,6 +263,7 @@ class Snapshot:
             are_items(self.tables, self.names, self.values, MISSING)
             and are_in_slots((slot_requires_grad,), self.tensors, (self.requires_grad,))
             and are_of_types(self.objects, self.classes)
+            and are_same([*map(DICT_OF, self.owners)], self.dicts)
             and are_same([*chain.from_iterable(map(FUNCTION_PARTS, self.functions))], self.function_parts)
             and (self.registrations is None or self.registrations == abc.get_cache_token())
             and are_contents(self.ordered, self.ordered_lengths, self.ordered_contents)
@@ -271,6 +283,11 @@ class Snapshot:
         return (all(map(eq, map(len, self.containers), self.lengths))
                 and are_same(chain.from_iterable(self.views), self.contents)
                 and are_same(chain.from_iterable(self.dicts), self.keys))
+
+
+def has_dict(thing):
+    """Whether the attributes of an object are in a dict of its own, in whose place there may be another one."""
+    return bool(type(thing).__dictoffset__) and not isinstance(thing, type | types.ModuleType)
 
 
 def is_implicit(name):

@@ -7,11 +7,13 @@ only one call.
 """
 
 import abc
+import collections
 import enum
 import functools
 import gc
 import operator
 import types
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,10 +22,11 @@ from ..nn.modules.module import Module
 from ._compiled import Compiled
 from ._contents import CONTAINERS, Contents, TupleForm, is_plain_tuple, refill
 from ._floats import TracedFloat
-from ._places import Argument, ClassItem, ClosureCell, Gradient, Item, Part, Place
+from ._places import Argument, ClassItem, ClosureCell, Gradient, Item, Part, Place, Slot
 from ._pytree import LARGE, PLAIN, ArgumentContainer, Identity, containers_of
 from ._trust import (
     CONFIGURATION,
+    IMPURE_CALL,
     IMPURE_CLASS,
     ITERATOR,
     LARGE_ARRAY,
@@ -33,10 +36,12 @@ from ._trust import (
     is_constant,
     is_foreign,
     is_ours,
+    is_pure,
     is_users,
 )
 
 FEW = 64  # entries of a container up to which its floats may become inputs
+NAMING = (operator.attrgetter, operator.methodcaller)  # they ask for attributes by name
 BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 PARTS = {  # types that only hold other values -> those values
     types.BuiltinFunctionType: lambda f: () if isinstance(f.__self__, types.ModuleType) else (f.__self__,),
@@ -50,8 +55,15 @@ PARTS = {  # types that only hold other values -> those values
     Compiled: lambda f: (f.function,),
 }
 FUNCTION_PARTS = operator.attrgetter(
-    "__code__", "__defaults__", "__kwdefaults__", "__name__", "__qualname__", "__doc__"
+    "__code__", "__defaults__", "__kwdefaults__", "__name__", "__qualname__", "__doc__", "__dict__"
 )
+
+
+class Names(NamedTuple):
+    """The names of attributes that something reads, and sets."""
+
+    reads: set
+    writes: set = frozenset()
 
 
 class Observation:
@@ -93,6 +105,8 @@ class Notes:
         self.known_codes = {}  # id -> code of a function that was reached
         self.names = set()  # of attributes that the code reads
         self.written_names = set()  # of attributes that the code sets
+        self.tables = {}  # id of a table of a module -> (the attributes of the module, the table)
+        self.reads_all_names = False  # whether some code asks for attributes by names that it computes
         self.namespaces = {}  # id -> user class or foreign module that the code reads from
         self.patches = None  # on classes, during tracing
         self.volatile = None  # why the program is valid for this call only; otherwise None
@@ -155,6 +169,10 @@ class Notes:
             if seen.is_input:
                 place.put(seen.current)
 
+    def note_table(self, attributes, table):
+        """What a module has in a table (its parameters, say) was read: the module must go on to have it."""
+        self.tables[id(table)] = attributes, table
+
     def note_write(self, place, label):
         """The value at a place is about to be changed."""
         if place.key not in self.observations:
@@ -170,6 +188,12 @@ class Notes:
         places = self.tensors[id(t)][2]
         if not isinstance(place, Place) or all(place.key != getattr(other, "key", None) for other, _ in places):
             places.append((place, label))
+
+    def on_missing(self, t):
+        """The function asks for an attribute that a tensor does not have, but may have later."""
+        if id(t) in self.tensors and id(vars(t)) not in self.contents:
+            self.tensors[id(t)][2].append((None, "attributes"))  # not to be exchanged for another one
+            self.note_value(vars(t), "what is set on a tensor")
 
     def note_gradient(self, grad, t):
         """The gradient of `t` was read."""
@@ -196,6 +220,8 @@ class Notes:
         elif kind in PARTS:
             for part in PARTS[kind](value):
                 self.note_value(part, label)
+        elif kind in NAMING:
+            self.note_names_of(value)
         elif issubclass(kind, enum.Enum):
             self.note_value(vars(value), label)
         elif advances(value):
@@ -222,8 +248,20 @@ class Notes:
         if isinstance(value, np.ndarray) and value.dtype.hasobject:
             self.make_volatile(UNKNOWN.format(label=label, kind="NumPy array of objects"))
             return
+        if isinstance(value, np.ma.MaskedArray):
+            self.make_volatile(UNKNOWN.format(label=label, kind="masked array"))
+            return
+        if isinstance(value, collections.defaultdict):
+            factory = value.default_factory
+            self.note_read(Slot(value, collections.defaultdict.default_factory), factory, label, False)
+            self.note_callee(factory)
         contents = Contents(value)
         self.contents[id(value)] = contents, label
+        if isinstance(value, functools.partial):
+            self.note_callee(value.func)
+            self.note_value(vars(value), label)
+            if value.func in (getattr, hasattr):
+                self.note_names(Names({part for part in value.args if type(part) is str}))
         self.patches.add(type(value))
         for key in contents.keys:
             if isinstance(key, Tensor):
@@ -246,6 +284,18 @@ class Notes:
         if self.floats is not None and len(contents.values) <= FEW:
             contents.exchange(lambda place, v: self.floats.stand_in(place, v, item_label(label, place)))
 
+    def note_callee(self, function):
+        """Something may be called that nobody hears of: by a partial, say."""
+        if isinstance(function, types.BuiltinFunctionType) and isinstance(function.__self__, types.ModuleType | None):
+            module, name = function.__module__, function.__name__
+            if is_foreign(module) and not is_pure(module, name):
+                self.make_volatile(IMPURE_CALL.format(name=f"{module}.{name}"))
+
+    def note_names_of(self, getter):
+        """Notes the names of attributes for which an ``attrgetter`` or a ``methodcaller`` asks."""
+        names = [name for name in getter.__reduce__()[1] if type(name) is str]
+        self.note_names(Names({part for name in names for part in name.split(".")}))
+
     def is_exchangeable(self, value):
         """Whether a value is a tuple that another one may replace."""
         return self.tuples.get(id(value)) is not None and is_plain_tuple(value) and not self.compares_identities
@@ -266,6 +316,7 @@ class Notes:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             place = ClosureCell(cell, "cell_contents")
             self.note_read(place, place.value(), f"the closed-over name {name}")
+            self.note_callee(place.value())
         for defaults in (function.__defaults__, function.__kwdefaults__):
             self.note_value(defaults, f"a default of {function.__name__}")
         if not is_foreign(module):
@@ -307,12 +358,31 @@ class Notes:
         else:
             self.read_from(space, self.names)
             self.write_to(space, self.written_names)
+            if isinstance(space, enum.EnumMeta):
+                for member in space.__members__.values():
+                    self.note_value(member, label)
+            if self.reads_all_names:
+                self.read_all_from(space)
+
+    def read_all_names(self):
+        """Some code asks for attributes by names that it computes: all that classes of the user's have may be read."""
+        self.reads_all_names = True
+        for space in list(self.namespaces.values()):
+            self.read_all_from(space)
+
+    def read_all_from(self, space):
+        if isinstance(space, type) and is_users(space):
+            self.read_from(space, {name for base in space.__mro__ for name in base.__dict__ if name[:2] != "__"})
 
     def note_names(self, names):
         """Notes that code reads and sets attributes of these names, of any object that it reaches."""
         read, written = names.reads - self.names, names.writes - self.written_names
         self.names |= read
         self.written_names |= written
+        for name in read & Tensor.__dict__.keys():
+            place = ClassItem(Tensor, name)
+            if name[0] != "_" and place.key not in self.observations:
+                self.observations[place.key] = Observation(place, place.value(), f"Tensor.{name}", True)
         for space in list(self.namespaces.values()) if read or written else ():
             self.read_from(space, read)
             self.write_to(space, written)

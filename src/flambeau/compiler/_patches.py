@@ -12,7 +12,7 @@ import types
 
 from .._tensor import Tensor
 from ..nn.modules.module import Module
-from ._trust import is_foreign, is_ours, is_users
+from ._trust import WHOLE_STATE, is_foreign, is_ours, is_users
 
 # Packages with classes whose objects are mutable.
 _OURS = ("flambeau.amp.", "flambeau.optim.", "flambeau.distributions.", "flambeau.utils.")
@@ -20,6 +20,8 @@ _STDLIB = (argparse.Namespace, collections.ChainMap, collections.UserDict, colle
 _UNWATCHED = (Module, Tensor, type, BaseException, enum.Enum, tuple, types.ModuleType)
 _HOOKS = ("__getattribute__", "__setattr__", "__delattr__")
 _ABSENT = object()
+_BY_NAME = {"getattr", "hasattr", "attrgetter", "methodcaller"}
+_OF_PATHS = ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_ATTR")
 _DYNAMIC = {"getattr", "hasattr", "setattr", "vars", "__dict__", "attrgetter"}  # they access attributes by strings
 
 
@@ -61,10 +63,10 @@ class Patches:
         is_opaque = is_users(cls) and "__getattribute__" in cls.__dict__
         try:
             for name, method in methods(cls, self.watch).items():
-                before = cls.__dict__.get(name, _ABSENT)
+                self.replacements.append((cls, name, cls.__dict__.get(name, _ABSENT)))  # before an interrupt can come
                 setattr(cls, name, method)
-                self.replacements.append((cls, name, before))
         except (TypeError, AttributeError):  # an immutable class
+            self.replacements.pop()
             return
         self.classes.add(cls)
         if is_opaque:
@@ -73,14 +75,15 @@ class Patches:
     def add_module(self, module):
         """Watches the attributes of a Python module; returns whether that is possible."""
         if type(module) is types.ModuleType:
-            module.__class__ = self.module_class
             self.modules.append(module)
+            module.__class__ = self.module_class
         return type(module) is self.module_class
 
     def remove(self):
         for cls, name, before in reversed(self.replacements):
             if before is _ABSENT:
-                delattr(cls, name)
+                if name in cls.__dict__:
+                    delattr(cls, name)
             else:
                 setattr(cls, name, before)
         for module in self.modules:
@@ -92,7 +95,7 @@ def methods(cls, watch):
     get, set_, delete = cls.__getattribute__, cls.__setattr__, cls.__delattr__
 
     def __getattribute__(thing, name):
-        if name[:2] != "__" or (name == "__dict__" and not is_ours(sys._getframe(1).f_globals.get("__name__", ""))):
+        if name[:2] != "__" or (name in WHOLE_STATE and not is_ours(sys._getframe(1).f_globals.get("__name__", ""))):
             watch.on_read(thing, name)
         return get(thing, name)
 
@@ -162,7 +165,26 @@ class NamesOf:
         self.is_dynamic = not _DYNAMIC.isdisjoint(code.co_names)
         if self.is_dynamic:
             self.reads |= {c for c in code.co_consts if type(c) is str and c.isidentifier()}
+        self.computes_names = self.is_dynamic and computes_names(code)
         self.inspections = paths_inspected(code)
+
+
+def computes_names(code):
+    """Whether a code may ask for attributes by names that are not among its constants."""
+    instructions = executed(code)
+    names = [i.opname for i in instructions]
+    for nr, i in enumerate(instructions):
+        if i.opname.startswith("LOAD") and i.argval in _BY_NAME:
+            end = next((n for n in range(nr + 1, len(names)) if not names[n].startswith(_OF_PATHS)), len(names) - 1)
+            default = end + 1 < len(names) and names[end + 1].startswith("LOAD")
+            if names[end] != "LOAD_CONST" or names[end + 1 + default:][:1] not in (["CALL"], ["KW_NAMES"]):
+                return True
+    return False
+
+
+def executed(code):
+    """The instructions of a code but for those that only prepare calls."""
+    return [i for i in dis.get_instructions(code) if i.opname not in ("PUSH_NULL", "PRECALL")]
 
 
 def compares_objects(code):
@@ -177,7 +199,7 @@ def paths_inspected(code):
     For ``self.config.__dict__`` that is ``("self", "config")``; None for an object reached otherwise.
     """
     found = {None} if "__dict__" in code.co_consts else set()
-    instructions = [i for i in dis.get_instructions(code) if i.opname not in ("PUSH_NULL", "PRECALL")]
+    instructions = executed(code)
     for nr, i in enumerate(instructions):
         if i.opname == "LOAD_ATTR" and (i.argval == "__dict__" or i.argrepr == i.argval in _HOOKS):
             found.add(path_loaded(instructions[:nr]))

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import CPU, current_index, get_default_device, set_current_index, set_default_device, strided
+from .._interrupts import defer_interrupts
 from .._modes import NO_TRACER, Tracer, in_use, modes
 from .._storage import DeviceStorage, Storage
 from .._tensor import Tensor, refresh, storage_of, wrap
@@ -31,7 +32,7 @@ from ._patches import collecting_errors, was_caught_by_user
 from ._records import FloatInput
 from ._take_back import do_unless
 from ._watch import Watch, without_profile
-from ._watched_slots import WATCHED, EscapedArray
+from ._watched_slots import WATCHED, EscapedArray, missing_attribute
 
 TWO_DEVICES = (
     "{name} cannot be compiled: Expected all tensors to be on the same device, but found at least two devices, {first} "
@@ -131,19 +132,28 @@ class Trace(Tracer):
     def running(self):
         """A context in which the trace is active; everything is restored afterwards."""
         with _one_at_a_time:
-            modes.tracer, in_use.traced = self, True
-            for name, watched in WATCHED.items():
-                setattr(Tensor, name, watched(self))
             try:
+                with defer_interrupts():
+                    modes.tracer, in_use.traced = self, True
+                    for name, watched in WATCHED.items():
+                        setattr(Tensor, name, watched(self))
+                    Tensor.__getattr__ = missing_attribute(self.watch)
                 with self.watch.running(), collecting_errors(TRACED_ERRORS, self.suspects):
                     yield
             finally:
-                for name, slot in SLOTS.items():
-                    setattr(Tensor, name, slot)
-                modes.tracer = NO_TRACER
-                if self.floats is not None:
-                    self.floats.is_active = False
-                self.restore()
+                with defer_interrupts():
+                    self.stop()
+
+    def stop(self):
+        """Restores everything."""
+        for name, slot in SLOTS.items():
+            setattr(Tensor, name, slot)
+        if "__getattr__" in Tensor.__dict__:
+            del Tensor.__getattr__
+        modes.tracer = NO_TRACER
+        if self.floats is not None:
+            self.floats.is_active = False
+        self.restore()
 
     def release(self):
         """Drops references to tensors from outside and their arrays, so that the program can reuse memory."""

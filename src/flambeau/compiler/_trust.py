@@ -57,6 +57,7 @@ CONSTANT_PACKAGES = {"typing", "types", "fractions", "jaxlib", "jax", "__future_
 CONFIGURATION = "jax._src.config"  # the module of jax's settings, whose changes are not observable
 RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
 UNSEEN_NAMES = {"__getattribute__", "__subclasses__", "_version"}  # attributes whose values nobody hears of
+WHOLE_STATE = {"__dict__", "__getstate__", "__reduce__", "__reduce_ex__"}  # by which all attributes are read
 PLACE_NAMES = {"_is_view", "output_nr", "storage_offset"}  # of tensors, in memory and in the graph
 VISIBLE_BASES = (bool, int, float, complex, str, bytes, dict, list, tuple, set, frozenset, collections.deque)
 VISIBLE_MODULES = {"abc", "argparse", "collections", "collections.abc", "_collections_abc", "contextlib", "enum",

@@ -17,6 +17,7 @@ import types
 
 import numpy as np
 
+from .._interrupts import defer_interrupts
 from ..nn.modules._hooks import global_hooks
 from ..nn.modules.module import Module
 from ..optim.optimizer import _global_hooks as global_step_hooks
@@ -32,6 +33,7 @@ from ._trust import (
     PLACE_NAMES,
     UNSEEN,
     UNSEEN_NAMES,
+    WHOLE_STATE,
     is_constructor_of_namedtuple,
     is_foreign,
     is_ours,
@@ -81,15 +83,18 @@ class Watch(Notes):
         """A context that observes the function, and then restores everything that it changed."""
         self.draws, profile = random_state(), sys.getprofile()
         with no_collector():
-            self.patches = Patches(self)
             try:
+                with defer_interrupts():
+                    self.patches = Patches(self)
                 self.start()
                 sys.setprofile(self.profile)
                 yield
             finally:
-                set_profile(profile)
-                self.patches.remove()
-                self.restore()
+                with defer_interrupts():
+                    set_profile(profile)
+                    if self.patches is not None:
+                        self.patches.remove()
+                    self.restore()
         self.note_draws()
 
     def note_draws(self):
@@ -126,12 +131,13 @@ class Watch(Notes):
         self.objects[id(thing)] = thing
         label = f"{label_of(thing)}.{name}"
         tables = tables_of(thing)
-        if name == "__dict__":
-            self.note_value(tables[0], label)
+        if name in WHOLE_STATE:
+            self.note_state(thing, tables, label)
             return
         may_vary = not is_ours(type(thing).__module__)
         for table in tables:
             if name in table:
+                self.note_table(tables[0], table)
                 self.note_read(Item(table, name), table[name], label, may_vary)
                 return
         for cls in type(thing).__mro__:
@@ -139,7 +145,18 @@ class Watch(Notes):
                 self.on_read_at_class(thing, cls, name, tables, label)
                 return
         for table in tables:
+            self.note_table(tables[0], table)
             self.note_read(Item(table, name), MISSING, label)
+
+    def note_state(self, thing, tables, label):
+        """All attributes of an object are read."""
+        if tables:
+            self.note_value(tables[0], label)
+        for cls in type(thing).__mro__:
+            for member in [*vars(cls).values()] if is_users(cls) else ():
+                if isinstance(member, types.MemberDescriptorType):
+                    place = Slot(thing, member)
+                    self.note_read(place, place.value(), label)
 
     def on_read_at_class(self, thing, cls, name, tables, label):
         found = cls.__dict__[name]
@@ -212,6 +229,8 @@ class Watch(Notes):
         if is_first:
             names = self.codes[key] = NamesOf(code)
             self.modules.add(module)
+        if names.computes_names and not self.reads_all_names:
+            self.read_all_names()
         if names.inspections and any(may_be_class(path, frame) for path in names.inspections):
             self.give_up(INSPECTS_CLASSES.format(name=code.co_qualname))
         if is_first:

@@ -122,6 +122,16 @@ class WatchedHooks(WatchedSlot):
 WATCHED = dict(zip(SLOTS, (WatchedArray, WatchedGrad, WatchedHooks, WatchedNode), strict=True))
 
 
+def missing_attribute(watch):
+    """What ``Tensor.__getattr__`` is while `watch` hears of attributes that tensors do not have."""
+
+    def __getattr__(t, name):
+        watch.on_missing(t)
+        raise AttributeError(f"'{type(t).__name__}' object has no attribute '{name}'", name=name, obj=t)
+
+    return __getattr__
+
+
 class EscapedArray:
     """The array of a tensor that has outlived the trace it was created in."""
 
