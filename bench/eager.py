@@ -92,6 +92,12 @@ def _(t):
     return step
 
 
+@suite.case("50 small ops on 4x4, and the gradient of their input")
+def _(t):
+    x, w = t.randn(4, 4, requires_grad=True), t.randn(4, 4, requires_grad=True)
+    return lambda: t.autograd.grad(chain(x, w).sum(), x)[0]
+
+
 suite.import_time()
 
 if __name__ == "__main__":

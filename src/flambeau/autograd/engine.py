@@ -8,6 +8,7 @@ Gradients are raw arrays, or Tensors when the pass itself is recorded (``create_
 
 import functools
 import math
+import operator
 import sys
 import threading
 import traceback
@@ -41,6 +42,7 @@ MOVED_LEAF = (
     "leaf variable has been moved into the graph interior: it was written to after detach_() or requires_grad_(False), "
     "and what had been computed of it cannot leave a gradient there. clone() it before the write."
 )
+AGE = operator.attrgetter("_seq")
 LARGE = 1 << 12  # the size of gradients for which in-place addition pays off
 DEPTH_OF_A_THREAD = 16  # nested passes that run on one thread's stack
 
@@ -70,6 +72,7 @@ class Pass:
         self.grads = None  # those of the running node, during a trace
         self.depth = 0  # the number of enclosing passes
         self.needed = None  # targets at, or on the way to, a capture or an executed one; None: all
+        self.whole = set()  # nodes that are not captured, and all of whose gradients are needed
 
     def run(self):
         """Runs the pass; returns the captured gradients by slot."""
@@ -118,7 +121,8 @@ class Pass:
         """Runs the ready nodes, the latest first, and sends their gradients along the edges."""
         state, ready, needed, retain_graph = self.state, self.ready, self.needed, self.retain_graph
         scalar = np.generic
-        plain = needed is None and not self.graph and self.check is None and not modes.tracer.active
+        quick = not self.graph and self.check is None and not modes.tracer.active
+        plain, whole = quick and needed is None, self.whole if quick else ()
         node = None
         while True:
             if node is None:
@@ -126,7 +130,7 @@ class Pass:
                     return
                 node = heappop(ready)[1]
             grads = state.pop(node)[1]
-            if plain and grads is not None and not node._hooked:
+            if (plain or node in whole) and grads is not None and not node._hooked:
                 try:
                     if node._is_index and add_at_index(node, grads, state):
                         results = [None]
@@ -203,9 +207,13 @@ class Pass:
 
     def find_needed(self, nodes):
         """Marks the targets on a path to a capture. Edges lead from younger nodes to older ones."""
-        needed = {target for target, _ in self.captures} | self.execute
-        for node in sorted(nodes, key=lambda n: n._seq):
-            if any(edge is not None and edge[0] in needed for edge in node._edges):
+        captured = {target for target, _ in self.captures}
+        needed = captured | self.execute
+        for node in sorted(nodes, key=AGE):
+            targets = [edge[0] for edge in node._edges if edge is not None]
+            if not needed.isdisjoint(targets):
+                if needed.issuperset(targets) and node not in captured:
+                    self.whole.add(node)
                 needed.add(node)
                 self.execute.add(node)
         self.needed = needed
