@@ -150,14 +150,15 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
     if size is None:
         if not args or not isinstance(args[-1], (tuple, list)):
             raise TypeError("randint() expects a size: randint(high, (2, 3)) or randint(low, high, (2, 3))")
-        *args, size = args
+        args, size = args[:-1], args[-1]
     if len(args) + (low is not None) + (high is not None) > 2:
         raise TypeError("randint() takes at most low, high and size")
     if len(args) == 2:
         low, high = args
     elif args:
         low, high = (args[0], high) if high is not None else (low, args[0])
-    low, high = 0 if low is None else as_int(low, "randint", "low"), as_int(high, "randint", "high")
+    low = 0 if low is None else as_int(low, "randint", "low")
+    high = high if type(high) is int else as_int(high, "randint", "high")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     shape = NUMPY.plain_shape((size,)) or nonnegative(shape_from((tuple(size),), name="randint"))
