@@ -229,6 +229,8 @@ ARRAYS = [f"import numpy as np\nt = torch.arange(6.0)\nn = np.arange(6, dtype=np
 OVERRIDABLE = [f"f = {function}\n(torch.overrides.resolve_name(f), torch.overrides.is_tensor_method_or_property(f))" for function in (
     "torch.add", "torch.zeros", "torch.split", "torch.permute", "torch.relu", "torch.conv2d", "torch.nn.functional.softmax", "torch.linalg.norm", "torch.norm",
     "torch.special.erf", "torch.fft.fft", "torch.Tensor.add", "torch.Tensor.__add__", "torch.Tensor.split", "torch.Tensor.shape.__get__", "torch.Tensor.grad.__set__", "len")]
+ENTROPIES = [f"x = torch.full({size}, 0.4, requires_grad=True)\ny = torch.distributions.{distribution}.entropy()\n(y, y.grad_fn.name())" for size in ((3,), (2, 3))
+             for distribution in ("MultivariateNormal(x, scale_tril=x.diag_embed())", "LowRankMultivariateNormal(x, x.unsqueeze(-1), x)")]
 RETAINED = [
     *[f"seen = []\nx = torch.ones(2, 3, 4, 4, requires_grad=True) * 1\nx.register_hook(lambda g: seen.append(g))\n{call}.sum().backward()\n"
       "(seen, seen[0].stride())" for call in (
@@ -549,7 +551,7 @@ RESHAPED = [f"t = torch.distributions.ReshapeTransform((2,), (1, 2))\nt{call}" f
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
     *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *RECORDED, *QUANTILES, *PASSES_FOR_NAN, *NOT_NEEDED, *MOVED_LEAVES, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,
-    *FAKE_QUANTIZED, *ARRAYS, *OVERRIDABLE,
+    *FAKE_QUANTIZED, *ARRAYS, *OVERRIDABLE, *ENTROPIES,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

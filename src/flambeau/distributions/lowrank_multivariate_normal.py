@@ -134,4 +134,4 @@ class LowRankMultivariateNormal(Symmetric, Distribution):
     def entropy(self):
         log_det = lowrank_log_det(self._unbroadcasted_cov_diag, self._capacitance_tril)
         entropy = 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + log_det)
-        return entropy.expand(self._batch_shape)
+        return entropy.expand(self._batch_shape) if self._batch_shape else entropy

@@ -159,4 +159,5 @@ class MultivariateNormal(Symmetric, MatrixParameters, Distribution):
 
     def entropy(self):
         constant = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi))
-        return (constant + half_log_det(self._unbroadcasted_scale_tril)).expand(self._batch_shape)
+        entropy = constant + half_log_det(self._unbroadcasted_scale_tril)
+        return entropy.expand(self._batch_shape) if self._batch_shape else entropy
