@@ -528,6 +528,7 @@ LARGEST_OF_BAGS = [  # the first of equal rows; nan, if it is the first
     for rows in ("[[2.0, 5.0], [1.0, 5.0], [2.0, 5.0]]", "[[nan, 1.0], [2.0, nan], [1.0, nan]]", "[[1.0, -inf], [nan, inf], [nan, -inf]]")
     for bags, options in (("torch.tensor([[0, 2], [1, 1], [2, 0], [1, 2]])", ""), ("torch.tensor([0, 2, 1, 2, 0])", "torch.tensor([0, 2, 2, 4]), "),
                           ("torch.tensor([[0, 2], [2, 2], [2, 1]])", "padding_idx=2, "))]
+OF_EMPTY_VECTORS = [f"torch.cat([torch.zeros(0), torch.zeros(0)], dim={dim})" for dim in ("0", "-1", "5", "True", "1.0", "'a'", "torch.tensor(0)")]
 INTEGER_WEIGHTS = [f"torch.nn.functional.rms_norm(torch.arange(8).reshape(2, 4).to(torch.{dtype}), (4,), torch.tensor([1, 2, 0, 3]).to(torch.{of_weight}))"
                    for dtype in ("float32", "bfloat16", "float64", "int64") for of_weight in ("int64", "int8", "bool")]
 STEPPED_TWICE = [f"""import warnings
@@ -546,7 +547,7 @@ RESHAPED = [f"t = torch.distributions.ReshapeTransform((2,), (1, 2))\nt{call}" f
 
 
 @pytest.mark.parametrize("code", [
-    *LARGEST_DIFFERENCES, *MEMBERS, *BATCHED_NUMBERS, *BATCHED_INTEGERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *STEPPED_TWICE, *LARGEST_OF_BAGS, *INTEGER_WEIGHTS, *FILLED, *RESHAPED,
+    *LARGEST_DIFFERENCES, *MEMBERS, *BATCHED_NUMBERS, *BATCHED_INTEGERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *STEPPED_TWICE, *LARGEST_OF_BAGS, *INTEGER_WEIGHTS, *OF_EMPTY_VECTORS, *FILLED, *RESHAPED,
     *TOLERANCES, *TRANSFORMS, *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,

@@ -11,7 +11,7 @@ from ..engines import NUMPY
 from ..ops import join as ops
 from ..ops._codegen import join_call
 from ..ops.shape import cast, expand, reshape, unsqueeze, view
-from ._args import allocating, dim_in_range, need_tensor, need_tensors, tensor_on
+from ._args import allocating, as_int, dim_in_range, need_tensor, need_tensors, tensor_on
 from ._attach import methods
 from ._folds import numpy_names
 from ._out import out_variant
@@ -64,6 +64,7 @@ def checked_cat(tensors, dim):
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     solid = [x for x in tensors if x._a.shape != (0,)]
     if not solid:
+        as_int(dim, "cat", "dim")  # whatever it is
         return ops.cat(*tensors, axis=0)
     shape = solid[0]._a.shape
     axis = dim_in_range(dim, len(shape))
