@@ -301,12 +301,11 @@ typedef struct {
     void (*spread_windows)(const void *g, void *out, ptrdiff_t planes, const Boxes *boxes);
     /* see loops/resample.h */
     void (*resample)(const void *x, void *out, const Taps *taps, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
-    void (*sum_places)(const void *x, void *out, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels, ptrdiff_t n);
-    void (*spread_places)(const void *g, void *out, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels,
-                          ptrdiff_t n);
-    void (*dot_places)(const void *g, const void *x, void *out, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels,
-                       ptrdiff_t n);
-    void (*grid_corners)(const Grid *grid, ptrdiff_t sample, ptrdiff_t place);
+    void (*sum_places)(const void *x, void *out, const Taps *taps, ptrdiff_t channels, ptrdiff_t n);
+    void (*spread_places)(const void *g, void *out, const Taps *taps, ptrdiff_t channels, ptrdiff_t n);
+    void (*dot_places)(const void *g, const void *x, void *out, const int64_t *index, ptrdiff_t channels, ptrdiff_t n,
+                       ptrdiff_t m);
+    void (*grid_corners)(const Grid *grid, ptrdiff_t start, ptrdiff_t stop);
     CtcLoop ctc_forward, ctc_backward; /* see loops/ctc.h */
     /* see loops/conv.h and loops/depthwise.h */
     ptrdiff_t tile_rows, tile_columns;

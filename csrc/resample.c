@@ -2,7 +2,10 @@
 
 #include "kernels.h"
 
-#include <string.h>
+#include "threads.h"
+
+#define FEW (1 << 14) /* products of an element and a weight below which a thread has too little to do */
+#define FEW_CORNERS (1 << 9)
 
 /* The indices and weights of taps, two arrays of one shape; false if they are of another kind or lead beyond `n`. */
 static bool taps_of(PyObject *of_index, PyObject *of_weights, PyArrayObject *x, int ndim, npy_intp n, Taps *taps)
@@ -16,35 +19,70 @@ static bool taps_of(PyObject *of_index, PyObject *of_weights, PyArrayObject *x, 
     }
     const int64_t *values = PyArray_DATA(index);
     npy_intp size = PyArray_SIZE(index);
+    uint64_t bits = 0; /* the first is set where an index is larger than the last */
     for (npy_intp i = 0; i < size; i++) {
-        if (values[i] >= n) {
-            return false;
-        }
+        bits |= (uint64_t)(n - 1) - (uint64_t)values[i];
+    }
+    if (bits >> 63 != 0) {
+        return false;
     }
     *taps = (Taps){values, weights == NULL ? NULL : PyArray_DATA(weights), PyArray_DIM(index, ndim - 2),
                    PyArray_DIM(index, ndim - 1)};
     return true;
 }
 
+/* Rows of x become rows of the result, of `from` and `to` elements each. */
+typedef struct {
+    const Loops *loops;
+    Taps taps;
+    const char *x, *g;
+    char *out;
+    ptrdiff_t rows, from, to, n, trail, channels, item, parts;
+    void (*loop)(const void *x, void *out, const Taps *taps, ptrdiff_t channels, ptrdiff_t n);
+} Rows;
+
+static void run_rows(Chunk chunk, Rows *w, ptrdiff_t products)
+{
+    w->parts = chunks_for(products, FEW);
+    w->parts = w->parts < w->rows ? w->parts : w->rows;
+    BEGIN_WORK(products);
+    run_chunks(chunk, w, w->parts);
+    END_WORK;
+}
+
+static void resample_part(const void *work, ptrdiff_t part)
+{
+    const Rows *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->rows, 1, w->parts, part, &start, &stop);
+    w->loops->resample(w->x + start * w->from * w->item, w->out + start * w->to * w->item, &w->taps, stop - start, w->n,
+                       w->trail);
+}
+
 static PyObject *resampled(PyArrayObject *x, PyObject *const *arguments)
 {
-    const Loops *loops = loops_for(x);
+    Rows work = {.loops = loops_for(x)};
     int axis;
-    Taps taps;
-    if (loops == NULL || PyArray_SIZE(x) == 0 || !as_axis(arguments[3], PyArray_NDIM(x), &axis)
-        || !taps_of(arguments[1], arguments[2], x, 2, PyArray_DIM(x, axis), &taps) || taps.weights == NULL) {
+    if (work.loops == NULL || PyArray_SIZE(x) == 0 || !as_axis(arguments[3], PyArray_NDIM(x), &axis)
+        || !taps_of(arguments[1], arguments[2], x, 2, PyArray_DIM(x, axis), &work.taps) || work.taps.weights == NULL) {
         DECLINE;
     }
-    npy_intp shape[NPY_MAXDIMS], lead = 1, n = PyArray_DIM(x, axis);
+    npy_intp shape[NPY_MAXDIMS];
+    work.rows = 1;
     for (int d = 0; d < PyArray_NDIM(x); d++) {
-        shape[d] = d == axis ? taps.size : PyArray_DIM(x, d);
-        lead *= d < axis ? shape[d] : 1;
+        shape[d] = d == axis ? work.taps.size : PyArray_DIM(x, d);
+        work.rows *= d < axis ? shape[d] : 1;
     }
     PyArrayObject *out = new_array(x, PyArray_NDIM(x), shape);
     if (out != NULL) {
-        BEGIN_WORK(PyArray_SIZE(out));
-        loops->resample(PyArray_DATA(x), PyArray_DATA(out), &taps, lead, n, PyArray_SIZE(x) / (lead * n));
-        END_WORK;
+        work.x = PyArray_BYTES(x);
+        work.out = PyArray_BYTES(out);
+        work.item = PyArray_ITEMSIZE(x);
+        work.n = PyArray_DIM(x, axis);
+        work.from = PyArray_SIZE(x) / work.rows;
+        work.trail = work.from / work.n;
+        work.to = work.taps.size * work.trail;
+        run_rows(resample_part, &work, PyArray_SIZE(out) * work.taps.count);
     }
     return (PyObject *)out;
 }
@@ -58,62 +96,97 @@ static bool are_samples(PyArrayObject *x, PyObject *index)
         && PyArray_DIM(i, 0) == PyArray_DIM(x, 0);
 }
 
-static PyObject *summed(PyArrayObject *x, PyObject *const *arguments)
+/* Channels of all samples. */
+static void do_channels(const void *work, ptrdiff_t part)
 {
-    const Loops *loops = loops_for(x);
-    Taps taps;
-    if (loops == NULL || !are_samples(x, arguments[1])
-        || !taps_of(arguments[1], arguments[2], x, 3, PyArray_DIM(x, 2), &taps) || taps.weights == NULL) {
-        DECLINE;
+    const Rows *w = work;
+    ptrdiff_t row, stop;
+    part_of(w->rows, 1, w->parts, part, &row, &stop);
+    while (row < stop) {
+        ptrdiff_t sample = row / w->channels, end = (sample + 1) * w->channels, count = (end < stop ? end : stop) - row;
+        ptrdiff_t before = sample * w->taps.count * w->taps.size;
+        Taps own = {w->taps.index + before, (const char *)w->taps.weights + before * w->item, w->taps.count, w->taps.size};
+        w->loop(w->x + row * w->from * w->item, w->out + row * w->to * w->item, &own, count, w->n);
+        row += count;
     }
-    npy_intp samples = PyArray_DIM(x, 0), channels = PyArray_DIM(x, 1);
-    PyArrayObject *out = new_array(x, 3, (npy_intp[]){samples, channels, taps.size});
+}
+
+/* A new array of rows of `to` elements, from those of x. */
+static PyObject *by_channels(PyArrayObject *x, Rows *work, ptrdiff_t to)
+{
+    work->channels = PyArray_DIM(x, 1);
+    work->rows = PyArray_DIM(x, 0) * work->channels;
+    work->from = PyArray_DIM(x, 2);
+    work->to = to;
+    PyArrayObject *out = new_array(x, 3, (npy_intp[]){PyArray_DIM(x, 0), work->channels, to});
     if (out != NULL) {
-        BEGIN_WORK(PyArray_SIZE(out));
-        loops->sum_places(PyArray_DATA(x), PyArray_DATA(out), &taps, samples, channels, PyArray_DIM(x, 2));
-        END_WORK;
+        work->x = PyArray_BYTES(x);
+        work->out = PyArray_BYTES(out);
+        work->item = PyArray_ITEMSIZE(x);
+        run_rows(do_channels, work, work->rows * work->taps.count * work->taps.size);
     }
     return (PyObject *)out;
 }
 
-static PyObject *spread(PyArrayObject *g, PyObject *const *arguments)
+static PyObject *summed(PyArrayObject *x, PyObject *const *arguments)
 {
-    const Loops *loops = loops_for(g);
-    npy_intp size;
-    Taps taps;
-    if (loops == NULL || !are_samples(g, arguments[1]) || !as_integer(arguments[3], &size) || size < 1
-        || !taps_of(arguments[1], arguments[2], g, 3, size, &taps) || taps.weights == NULL
-        || taps.size != PyArray_DIM(g, 2)) {
+    Rows work = {.loops = loops_for(x)};
+    if (work.loops == NULL || !are_samples(x, arguments[1])
+        || !taps_of(arguments[1], arguments[2], x, 3, PyArray_DIM(x, 2), &work.taps) || work.taps.weights == NULL) {
         DECLINE;
     }
-    npy_intp samples = PyArray_DIM(g, 0), channels = PyArray_DIM(g, 1);
-    PyArrayObject *out = new_array(g, 3, (npy_intp[]){samples, channels, size});
-    if (out != NULL) {
-        memset(PyArray_DATA(out), 0, (size_t)PyArray_NBYTES(out));
-        BEGIN_WORK(PyArray_SIZE(g));
-        loops->spread_places(PyArray_DATA(g), PyArray_DATA(out), &taps, samples, channels, size);
-        END_WORK;
+    work.loop = work.loops->sum_places;
+    work.n = PyArray_DIM(x, 2);
+    return by_channels(x, &work, work.taps.size);
+}
+
+static PyObject *spread(PyArrayObject *g, PyObject *const *arguments)
+{
+    Rows work = {.loops = loops_for(g)};
+    npy_intp size;
+    if (work.loops == NULL || !are_samples(g, arguments[1]) || !as_integer(arguments[3], &size) || size < 1
+        || !taps_of(arguments[1], arguments[2], g, 3, size, &work.taps) || work.taps.weights == NULL
+        || work.taps.size != PyArray_DIM(g, 2)) {
+        DECLINE;
     }
-    return (PyObject *)out;
+    work.loop = work.loops->spread_places;
+    work.n = size;
+    return by_channels(g, &work, size);
+}
+
+/* Some of the taps of all samples. */
+static void dot_part(const void *work, ptrdiff_t part)
+{
+    const Rows *w = work;
+    ptrdiff_t tap, stop;
+    part_of(w->rows, 1, w->parts, part, &tap, &stop);
+    for (; tap < stop; tap++) {
+        ptrdiff_t before = tap / w->taps.count * w->channels;
+        w->loops->dot_places(w->g + before * w->to * w->item, w->x + before * w->n * w->item, w->out + tap * w->to * w->item,
+                             w->taps.index + tap * w->to, w->channels, w->n, w->to);
+    }
 }
 
 static PyObject *multiplied(PyArrayObject *g, PyObject *const *arguments)
 {
     PyArrayObject *x = plain_array(arguments[1]);
-    const Loops *loops = x == NULL ? NULL : loops_for(x);
-    Taps taps;
-    if (loops == NULL || PyArray_TYPE(g) != PyArray_TYPE(x) || !are_samples(x, arguments[2])
-        || !taps_of(arguments[2], NULL, x, 3, PyArray_DIM(x, 2), &taps) || PyArray_NDIM(g) != 3
-        || !PyArray_CompareLists(PyArray_DIMS(g), PyArray_DIMS(x), 2) || PyArray_DIM(g, 2) != taps.size) {
+    Rows work = {.loops = x == NULL ? NULL : loops_for(x)};
+    if (work.loops == NULL || PyArray_TYPE(g) != PyArray_TYPE(x) || !are_samples(x, arguments[2])
+        || !taps_of(arguments[2], NULL, x, 3, PyArray_DIM(x, 2), &work.taps) || PyArray_NDIM(g) != 3
+        || !PyArray_CompareLists(PyArray_DIMS(g), PyArray_DIMS(x), 2) || PyArray_DIM(g, 2) != work.taps.size) {
         DECLINE;
     }
-    npy_intp samples = PyArray_DIM(x, 0), channels = PyArray_DIM(x, 1);
-    PyArrayObject *out = new_array(x, 3, (npy_intp[]){samples, taps.count, taps.size});
+    work.rows = PyArray_DIM(x, 0) * work.taps.count;
+    PyArrayObject *out = new_array(x, 3, (npy_intp[]){PyArray_DIM(x, 0), work.taps.count, work.taps.size});
     if (out != NULL) {
-        BEGIN_WORK(PyArray_SIZE(g));
-        loops->dot_places(PyArray_DATA(g), PyArray_DATA(x), PyArray_DATA(out), &taps, samples, channels,
-                          PyArray_DIM(x, 2));
-        END_WORK;
+        work.channels = PyArray_DIM(x, 1);
+        work.n = PyArray_DIM(x, 2);
+        work.to = work.taps.size;
+        work.g = PyArray_BYTES(g);
+        work.x = PyArray_BYTES(x);
+        work.out = PyArray_BYTES(out);
+        work.item = PyArray_ITEMSIZE(x);
+        run_rows(dot_part, &work, work.rows * work.to * work.channels);
     }
     return (PyObject *)out;
 }
@@ -163,6 +236,20 @@ static bool read_grid(PyObject *const *arguments, Grid *g)
     return true;
 }
 
+typedef struct {
+    const Grid *grid;
+    const Loops *loops;
+    ptrdiff_t places, parts;
+} Corners;
+
+static void find_corners(const void *work, ptrdiff_t part)
+{
+    const Corners *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->places, 1, w->parts, part, &start, &stop);
+    w->loops->grid_corners(w->grid, start, stop);
+}
+
 static PyObject *grid_corners(PyObject *const *arguments)
 {
     Grid g = {.grid = NULL};
@@ -186,13 +273,9 @@ static PyObject *grid_corners(PyObject *const *arguments)
     g.index = PyArray_DATA(index);
     g.weights = PyArray_DATA(weights);
     g.slopes = wanted ? PyArray_DATA(slopes) : NULL;
-    const Loops *loops = loops_for(x);
+    Corners work = {&g, loops_for(x), g.samples * g.places, chunks_for(g.samples * g.places, FEW_CORNERS)};
     BEGIN_WORK(PyArray_SIZE(index));
-    for (npy_intp sample = 0; sample < g.samples; sample++) {
-        for (npy_intp place = 0; place < g.places; place++) {
-            loops->grid_corners(&g, sample, place);
-        }
-    }
+    run_chunks(find_corners, &work, work.parts);
     END_WORK;
     return wanted ? Py_BuildValue("NNN", index, weights, slopes) : Py_BuildValue("NNO", index, weights, Py_None);
 }

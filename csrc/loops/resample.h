@@ -32,66 +32,54 @@ static void NAME(resample)(const void *from, void *to, const Taps *taps, ptrdiff
     }
 }
 
-/* ---- by (samples, taps, places): each sample of `channels` rows has indices and weights of its own */
+/* ---- by (taps, places): of one sample */
 
-/* out[i, c, p] = sum over t of weights[i, t, p] * x[i, c, index[i, t, p]] */
-static void NAME(sum_places)(const void *from, void *to, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels,
-                             ptrdiff_t n)
+/* out[c, p] = sum over t of weights[t, p] * x[c, index[t, p]] */
+static void NAME(sum_places)(const void *from, void *to, const Taps *taps, ptrdiff_t channels, ptrdiff_t n)
 {
+    const REAL *restrict x = from;
+    REAL *restrict out = to;
     ptrdiff_t m = taps->size;
-    for (ptrdiff_t i = 0; i < samples; i++) {
-        for (ptrdiff_t c = 0; c < channels; c++) {
-            const REAL *restrict x = (const REAL *)from + (i * channels + c) * n;
-            REAL *restrict out = (REAL *)to + (i * channels + c) * m;
-            for (ptrdiff_t t = 0; t < taps->count; t++) {
-                const int64_t *restrict index = taps->index + (i * taps->count + t) * m;
-                const REAL *restrict w = (const REAL *)taps->weights + (i * taps->count + t) * m;
-                for (ptrdiff_t p = 0; p < m; p++) {
-                    out[p] = (t ? out[p] : 0) + w[p] * (index[p] < 0 ? 0 : x[index[p]]);
-                }
-            }
-        }
-    }
-}
-
-/* out[i, c, index[i, t, p]] += weights[i, t, p] * g[i, c, p] */
-static void NAME(spread_places)(const void *from, void *to, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels,
-                                ptrdiff_t n)
-{
-    ptrdiff_t m = taps->size;
-    for (ptrdiff_t i = 0; i < samples; i++) {
-        for (ptrdiff_t c = 0; c < channels; c++) {
-            const REAL *restrict g = (const REAL *)from + (i * channels + c) * m;
-            REAL *restrict out = (REAL *)to + (i * channels + c) * n;
-            for (ptrdiff_t t = 0; t < taps->count; t++) {
-                const int64_t *restrict index = taps->index + (i * taps->count + t) * m;
-                const REAL *restrict w = (const REAL *)taps->weights + (i * taps->count + t) * m;
-                for (ptrdiff_t p = 0; p < m; p++) {
-                    if (index[p] >= 0) {
-                        out[index[p]] += w[p] * g[p];
-                    }
-                }
-            }
-        }
-    }
-}
-
-/* out[i, t, p] = sum over c of g[i, c, p] * x[i, c, index[i, t, p]] */
-static void NAME(dot_places)(const void *of_g, const void *from, void *to, const Taps *taps, ptrdiff_t samples,
-                             ptrdiff_t channels, ptrdiff_t n)
-{
-    ptrdiff_t m = taps->size;
-    for (ptrdiff_t i = 0; i < samples; i++) {
+    for (ptrdiff_t c = 0; c < channels; c++, x += n, out += m) {
         for (ptrdiff_t t = 0; t < taps->count; t++) {
-            const int64_t *restrict index = taps->index + (i * taps->count + t) * m;
-            REAL *restrict out = (REAL *)to + (i * taps->count + t) * m;
-            for (ptrdiff_t c = 0; c < channels; c++) {
-                const REAL *restrict g = (const REAL *)of_g + (i * channels + c) * m;
-                const REAL *restrict x = (const REAL *)from + (i * channels + c) * n;
-                for (ptrdiff_t p = 0; p < m; p++) {
-                    out[p] = (c ? out[p] : 0) + (index[p] < 0 ? 0 : g[p] * x[index[p]]);
+            const int64_t *restrict index = taps->index + t * m;
+            const REAL *restrict w = (const REAL *)taps->weights + t * m;
+            for (ptrdiff_t p = 0; p < m; p++) {
+                out[p] = (t ? out[p] : 0) + w[p] * (index[p] < 0 ? 0 : x[index[p]]);
+            }
+        }
+    }
+}
+
+/* Zeros, and then out[c, index[t, p]] += weights[t, p] * g[c, p] */
+static void NAME(spread_places)(const void *from, void *to, const Taps *taps, ptrdiff_t channels, ptrdiff_t n)
+{
+    const REAL *restrict g = from;
+    REAL *restrict out = to;
+    ptrdiff_t m = taps->size;
+    memset(out, 0, (size_t)(channels * n) * sizeof(REAL));
+    for (ptrdiff_t c = 0; c < channels; c++, g += m, out += n) {
+        for (ptrdiff_t t = 0; t < taps->count; t++) {
+            const int64_t *restrict index = taps->index + t * m;
+            const REAL *restrict w = (const REAL *)taps->weights + t * m;
+            for (ptrdiff_t p = 0; p < m; p++) {
+                if (index[p] >= 0) {
+                    out[index[p]] += w[p] * g[p];
                 }
             }
+        }
+    }
+}
+
+/* out[p] = sum over c of g[c, p] * x[c, index[p]], for m places */
+static void NAME(dot_places)(const void *of_g, const void *from, void *to, const int64_t *index, ptrdiff_t channels,
+                             ptrdiff_t n, ptrdiff_t m)
+{
+    const REAL *restrict g = of_g, *restrict x = from;
+    REAL *restrict out = to;
+    for (ptrdiff_t c = 0; c < channels; c++, g += m, x += n) {
+        for (ptrdiff_t p = 0; p < m; p++) {
+            out[p] = (c ? out[p] : 0) + (index[p] < 0 ? 0 : g[p] * x[index[p]]);
         }
     }
 }
@@ -170,8 +158,8 @@ INLINE int NAME(taps_along)(const Grid *grid, REAL coordinate, ptrdiff_t n, NAME
     return MOST_TAPS;
 }
 
-/* For each place the taps of all dimensions combined: index, weight, and its slopes by each coordinate unless NULL. */
-static void NAME(grid_corners)(const Grid *grid, ptrdiff_t sample, ptrdiff_t place)
+/* The taps of all dimensions combined: index, weight, and its slopes by each coordinate unless NULL. */
+INLINE void NAME(corners_of)(const Grid *grid, ptrdiff_t sample, ptrdiff_t place)
 {
     NAME(Tap) taps[GRID_DIMS][MOST_TAPS];
     int dims = grid->dims, each = 1, total = 1;
@@ -198,6 +186,14 @@ static void NAME(grid_corners)(const Grid *grid, ptrdiff_t sample, ptrdiff_t pla
         for (int e = 0; grid->slopes != NULL && e < dims; e++) {
             ((REAL *)grid->slopes)[e * all + at] = slopes[e];
         }
+    }
+}
+
+/* The corners of places from `start` to before `stop`, counted through all samples. */
+static void NAME(grid_corners)(const Grid *grid, ptrdiff_t start, ptrdiff_t stop)
+{
+    for (ptrdiff_t i = start; i < stop; i++) {
+        NAME(corners_of)(grid, i / grid->places, i % grid->places);
     }
 }
 

@@ -130,3 +130,25 @@ def test_writes_to_large_arrays(name, dtype, threads):
         getattr(NUMPY, name)(ours, *arguments)
         getattr(NUMPY, name).__wrapped__(twin, *arguments)
         agree(ours, twin, dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_many_places_of_samples(dtype, threads):
+    d = Draw((3, 5, 701), dtype)
+    x, g, index = d.x(), d.x((3, 5, 2003)), d.rng.integers(-1, 701, (3, 4, 2003))
+    weights = d.x(index.shape)
+    compare("sum_places", (x, index, weights), dtype)
+    compare("spread_places", (g, index, weights, 701), dtype)
+    compare("dot_places", (g, x, index), dtype)
+    compare("resample_axis", (x, index[0], weights[0], 2), dtype)
+    compare("resample_axis", (x, index[0] % 5, weights[0], 1), dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_corners_of_many_places(dtype, threads):
+    grid = Draw((9, 17, 19, 2), dtype).x()
+    ours = NUMPY.grid_corners(grid, (23, 29), "bilinear", "reflection", False, True)
+    for i in range(len(grid)):
+        own = NUMPY.grid_corners(grid[i : i + 1], (23, 29), "bilinear", "reflection", False, True)
+        for all_of_them, found, axis in zip(ours, own, (0, 0, 1), strict=True):
+            assert found.tobytes() == all_of_them.take([i], axis).tobytes()
