@@ -22,6 +22,15 @@ LAYOUT = [EXPANDED + code for code in (
     "torch.isreal(torch.zeros(2, 3, 2, 2).contiguous(memory_format=torch.channels_last))",
     *[f"torch.unravel_index(torch.arange(6).reshape(2, 3).t(){part}, (3, 2))" for part in ("", "[:, :1]", "[:, :1].expand(3, 2)")],
 ]
+OF_A_NUMBER = [  # a tensor without dimensions: what is not finite stays so
+    f"x = torch.tensor({value}, dtype=torch.{dtype}, requires_grad=True)\ny = torch.{call}\n(y, *torch.autograd.grad(y, x))"
+    for value in ("nan", "inf", "2.0") for dtype in ("float32", "bfloat16") for call in ("softmax(x, 0)", "log_softmax(x, -1)")
+]
+NO_FREEDOM = [  # dimensions that are named have no rule of their own for a correction of as many elements
+    f"x = torch.arange(6.).sin().reshape(2, 3).requires_grad_()\ntorch.autograd.grad(torch.{call}.sum(), x)"
+    for call in ("var(x, 0, correction=2)", "var(x, 0, correction=3)", "std(x, 0, correction=2)", "var(x, (0, 1), correction=6)", "var(x, correction=6)",
+                 "var(x[0, 0], 0, correction=2)", "var(x[0, 0])")
+]
 DTYPES = [
     *[f"torch.einsum('{equation}', torch.ones({left}, dtype=torch.{dtype}), torch.ones({right}, dtype=torch.{dtype}))"
       for dtype in ("int32", "uint8", "int64")
@@ -548,7 +557,7 @@ RESHAPED = [f"t = torch.distributions.ReshapeTransform((2,), (1, 2))\nt{call}" f
 
 @pytest.mark.parametrize("code", [
     *LARGEST_DIFFERENCES, *MEMBERS, *BATCHED_NUMBERS, *BATCHED_INTEGERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *STEPPED_TWICE, *LARGEST_OF_BAGS, *INTEGER_WEIGHTS, *OF_EMPTY_VECTORS, *FILLED, *RESHAPED,
-    *TOLERANCES, *TRANSFORMS, *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
+    *TOLERANCES, *TRANSFORMS, *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *OF_A_NUMBER, *NO_FREEDOM, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
     *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *RECORDED, *QUANTILES, *PASSES_FOR_NAN, *NOT_NEEDED, *MOVED_LEAVES, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,

@@ -166,9 +166,9 @@ def var_pull(g, x, axis, correction):
     shape = tuple(x.shape)
     freedom = count_reduced(shape, axis) - correction
     away = x - mean(x, axis=axis, keepdims=True)
-    if freedom <= 0:
+    if freedom <= 0 and (axis is None or not shape):
         return keep_dims(g, shape, axis) * pw.where(away == 0, math.nan, math.inf)
-    return keep_dims(g * (2 / freedom), shape, axis) * away
+    return keep_dims(g * (2 / freedom if freedom else math.inf), shape, axis) * away
 
 
 std = kernel_op("std", "deviation", inputs="x", settings="axis, keepdims, correction", opmath=True, row_major=True)

@@ -256,7 +256,7 @@ def _without(shape, axis):
 @engine.kernel
 def softmax(x, axis):
     if x.size == 0 or x.ndim == 0:
-        return np.ones_like(x)
+        return np.asarray(x - x + x.dtype.type(1))
     e = x - _larger(x, axis, None, None, True)
     np.exp(e, out=e)
     e /= sum(e, axis, True)
@@ -266,7 +266,7 @@ def softmax(x, axis):
 @engine.kernel
 def log_softmax(x, axis):
     if x.size == 0 or x.ndim == 0:
-        return np.zeros_like(x)
+        return np.asarray(x - x)
     out = x - _larger(x, axis, None, None, True)
     out -= np.log(sum(np.exp(out), axis, True))
     return out
@@ -276,7 +276,7 @@ def log_softmax(x, axis):
 def softmax_pull(g, out, axis):
     """The gradient of softmax: out * (g - sum(g * out))."""
     if out.ndim == 0:
-        return np.zeros_like(g)
+        return np.asarray((g - g * out) * out)
     grad = g * out
     total = sum(grad, axis, True)
     return np.subtract(grad, np.multiply(out, total), out=grad)
@@ -286,7 +286,7 @@ def softmax_pull(g, out, axis):
 def log_softmax_pull(g, out, axis):
     """The gradient of log_softmax: g - exp(out) * sum(g)."""
     if out.ndim == 0:
-        return np.zeros_like(g)
+        return np.asarray(g - np.exp(out) * g)
     grad = np.exp(out)
     grad *= sum(g, axis, True)
     return np.subtract(g, grad, out=grad)
