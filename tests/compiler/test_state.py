@@ -402,6 +402,23 @@ def test_changes_of_modules_between_calls(change):
         assert compiled(torch.ones(3)).tolist() == plain(torch.ones(3)).tolist()
 
 
+def test_values_that_have_not_changed_are_compared_at_once():
+    """Each one by itself takes ten times as long."""
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+    @torch.compile
+    def step(x):
+        optimizer.zero_grad()
+        model(x).square().sum().backward()
+        optimizer.step()
+
+    for _ in range(4):
+        step(torch.ones(3, 2))
+    (program,), = step.programs.values()
+    assert program.guards.fast.holds() and step.count == 1
+
+
 def test_a_hook_on_all_modules_is_noticed():
     model = nn.Identity()
     g = torch.compile(lambda x: model(x) + 1)

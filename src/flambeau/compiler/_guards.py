@@ -16,7 +16,7 @@ from ._contents import is_like_input
 from ._floats import NotAFloat
 from ._lifted import slot_requires_grad
 from ._notes import FUNCTION_PARTS
-from ._places import MISSING, Argument, ClassItem, Fixed, Gradient, Item, Place
+from ._places import MISSING, Argument, ClassItem, Fixed, Gradient, Item, Place, Slot
 from ._pytree import PLAIN, is_same_value
 from ._tables import are_contents, are_items, are_of_types
 
@@ -221,7 +221,7 @@ class Snapshot:
         self.others, self.inputs = [], []
         covered = {id(c.table) for c, _ in guards.containers}  # compared as a whole
         for guard in (*guards.values, *guards.kinds):
-            if id(guard.place.owner) in covered:
+            if id(guard.place.owner) in covered and not isinstance(guard.place, Slot):
                 continue
             if guard.varies:
                 if id(guard.place) not in guards.inputs:
@@ -236,7 +236,7 @@ class Snapshot:
         self.tensors = [guard.value for guard in kinds]
         self.requires_grad = [guard.requires_grad for guard in kinds]
         self.objects, self.classes = [o for o, _ in guards.classes], [cls for _, cls in guards.classes]
-        self.owners, self.dicts = [thing for thing, _ in guards.dicts], [table for _, table in guards.dicts]
+        self.owners, self.own_dicts = [[pair[nr] for pair in guards.dicts] for nr in (0, 1)]
         self.functions = [function for function, *_ in guards.functions]
         self.function_parts = [*chain.from_iterable(parts for _, *parts in guards.functions)]
         self.users_classes = [cls for cls, *_ in guards.users_classes]
@@ -263,7 +263,7 @@ class Snapshot:
             are_items(self.tables, self.names, self.values, MISSING)
             and are_in_slots((slot_requires_grad,), self.tensors, (self.requires_grad,))
             and are_of_types(self.objects, self.classes)
-            and are_same([*map(DICT_OF, self.owners)], self.dicts)
+            and are_same([*map(DICT_OF, self.owners)], self.own_dicts)
             and are_same([*chain.from_iterable(map(FUNCTION_PARTS, self.functions))], self.function_parts)
             and (self.registrations is None or self.registrations == abc.get_cache_token())
             and are_contents(self.ordered, self.ordered_lengths, self.ordered_contents)
