@@ -537,6 +537,10 @@ LARGEST_OF_BAGS = [  # the first of equal rows; nan, if it is the first
     for rows in ("[[2.0, 5.0], [1.0, 5.0], [2.0, 5.0]]", "[[nan, 1.0], [2.0, nan], [1.0, nan]]", "[[1.0, -inf], [nan, inf], [nan, -inf]]")
     for bags, options in (("torch.tensor([[0, 2], [1, 1], [2, 0], [1, 2]])", ""), ("torch.tensor([0, 2, 1, 2, 0])", "torch.tensor([0, 2, 2, 4]), "),
                           ("torch.tensor([[0, 2], [2, 2], [2, 1]])", "padding_idx=2, "))]
+SLOPES_AT_ZERO = [f"""z = torch.tensor([0j, 1 + 2j, -1 - 1j])
+torch.func.jvp(torch.func.grad(lambda q: {call}.abs().sum()), (z,), (z + 0.5,))""" for call in ("(q.conj() * q.conj())", "(q * q)", "(q * 0)", "q")]
+STILL = [f"norm = torch.nn.BatchNorm1d(2, momentum=0.0)\nnorm(torch.tensor([[1.0, {x}], [2.0, 3.0]]))\n(norm.running_mean, norm.running_var)"
+         for x in ("5.0", "inf", "nan")]
 OF_EMPTY_VECTORS = [f"torch.cat([torch.zeros(0), torch.zeros(0)], dim={dim})" for dim in ("0", "-1", "5", "True", "1.0", "'a'", "torch.tensor(0)")]
 INTEGER_WEIGHTS = [f"torch.nn.functional.rms_norm(torch.arange(8).reshape(2, 4).to(torch.{dtype}), (4,), torch.tensor([1, 2, 0, 3]).to(torch.{of_weight}))"
                    for dtype in ("float32", "bfloat16", "float64", "int64") for of_weight in ("int64", "int8", "bool")]
@@ -556,7 +560,7 @@ RESHAPED = [f"t = torch.distributions.ReshapeTransform((2,), (1, 2))\nt{call}" f
 
 
 @pytest.mark.parametrize("code", [
-    *LARGEST_DIFFERENCES, *MEMBERS, *BATCHED_NUMBERS, *BATCHED_INTEGERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *STEPPED_TWICE, *LARGEST_OF_BAGS, *INTEGER_WEIGHTS, *OF_EMPTY_VECTORS, *FILLED, *RESHAPED,
+    *LARGEST_DIFFERENCES, *MEMBERS, *BATCHED_NUMBERS, *BATCHED_INTEGERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *STEPPED_TWICE, *LARGEST_OF_BAGS, *INTEGER_WEIGHTS, *OF_EMPTY_VECTORS, *SLOPES_AT_ZERO, *STILL, *FILLED, *RESHAPED,
     *TOLERANCES, *TRANSFORMS, *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *OF_A_NUMBER, *NO_FREEDOM, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,

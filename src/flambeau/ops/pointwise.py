@@ -352,7 +352,7 @@ sgn = kernel_op("sgn", "sign", inputs="x", promote="common")
 def _(g, x, out):
     if not is_complex(x):
         return (flat(g),)
-    return (keep((g - out * real(g * conj(out))) / abs_(x), x != 0),)
+    return (keep(g - out * real(g * conj(out)), x != 0) / (abs_(x) + (x == 0)),)  # zero at zero, as are its derivatives
 
 
 signbit = kernel_op("signbit", inputs="x", promote="common", refuses="c")

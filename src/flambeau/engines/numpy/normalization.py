@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..._fp_errors import ignore_fp_errors
 from .. import NUMPY as engine
 from .._formulas import NORMALIZATION, define
 
@@ -85,5 +86,6 @@ def pull_results(g, x, weight, axes, mean, inv, g_mean, g_var):
 @engine.kernel
 def move_average(into, value, decay, weight):
     """Stores ``into * decay + value * weight`` in the memory of `into`, which has as many elements as the value."""
-    into[...] = into * decay + value.reshape(into.shape) * weight
+    with ignore_fp_errors():
+        into[...] = into * decay + value.reshape(into.shape) * weight
     return into

@@ -130,7 +130,7 @@ def _check_count(name, t, channels):
 
 def _move(running, value, momentum, factor=1.0):
     """Updates a running statistic by ``momentum``."""
-    if running is None or (not isinstance(momentum, Tensor) and not momentum):
+    if running is None:
         return
     k = engine_for(running)
     plain = running._view is None and not running._rg and not isinstance(momentum, Tensor)
