@@ -538,7 +538,8 @@ LARGEST_OF_BAGS = [  # the first of equal rows; nan, if it is the first
     for bags, options in (("torch.tensor([[0, 2], [1, 1], [2, 0], [1, 2]])", ""), ("torch.tensor([0, 2, 1, 2, 0])", "torch.tensor([0, 2, 2, 4]), "),
                           ("torch.tensor([[0, 2], [2, 2], [2, 1]])", "padding_idx=2, "))]
 SLOPES_AT_ZERO = [f"""z = torch.tensor([0j, 1 + 2j, -1 - 1j])
-torch.func.jvp(torch.func.grad(lambda q: {call}.abs().sum()), (z,), (z + 0.5,))""" for call in ("(q.conj() * q.conj())", "(q * q)", "(q * 0)", "q")]
+torch.func.jvp(torch.func.grad(lambda q: {call}.abs().sum()), (z,), (z + 0.5,))""" for call in ("(q.conj() * q.conj())", "(q * q)", "(q * 0)", "q")] + [
+    "z = torch.tensor([0j, 1 + 2j, -1 - 1j])\ntorch.func.jvp(torch.angle, (z,), (z + 0.5,))"]
 STILL = [f"norm = torch.nn.BatchNorm1d(2, momentum=0.0)\nnorm(torch.tensor([[1.0, {x}], [2.0, 3.0]]))\n(norm.running_mean, norm.running_var)"
          for x in ("5.0", "inf", "nan")]
 OF_EMPTY_VECTORS = [f"torch.cat([torch.zeros(0), torch.zeros(0)], dim={dim})" for dim in ("0", "-1", "5", "True", "1.0", "'a'", "torch.tensor(0)")]

@@ -58,6 +58,7 @@ def histc(input, bins=100, min=0, max=0):
     if input.device is META:
         found = create("histc", None, (bins,), own, None, META, False)
     else:
+        a = np.asarray(a)
         counts = _even_counts(a, *_even_range(a, float(min), float(max)), bins)
         found = tensor_on(counts.astype(own), input.device)
     return found

@@ -129,7 +129,7 @@ def angle(k, x):
     return k.where(x != x, x, k.where(x < 0, math.pi, 0).astype(x.dtype))
 
 
-angle.vjp(x=lambda g, x: keep(g * 1j * x / (abs_(x) * abs_(x)), x != 0) if is_complex(x) else flat(g))
+angle.vjp(x=lambda g, x: keep(g * 1j * x, x != 0) / (abs_(x) * abs_(x) + (x == 0)) if is_complex(x) else flat(g))
 
 
 # ---- choice
