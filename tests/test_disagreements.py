@@ -498,6 +498,11 @@ DIMENSIONS = [f"torch.ones({shape}).unflatten({dim}, {sizes})" for shape in ("()
 LARGEST_DIFFERENCES = [  # several that are equal, and none at all
     f"x = ((torch.arange(12.) % 5 - 2).reshape(3, 4){part}).requires_grad_()\ny = torch.{name}\n(y, torch.autograd.grad(y.sum(), x)[0])"
     for part in ("", "[:, :0]") for name in ("cdist(x, x.detach(), p=inf)", "nn.functional.pdist(x, p=inf)")]
+EQUAL_ROWS = ["""x = torch.arange(4.).sin().expand(3, 4).requires_grad_()
+w, b = torch.arange(7., 11.).sin(), torch.arange(14., 18.).sin()
+torch.autograd.grad(torch.nn.functional.batch_norm(x, None, None, w, b, True).abs().sum(), x, create_graph=True)[0].abs()"""]
+RUNNING_BOOLS = [f"x = torch.{x}.bool()\ntorch.{name}(x, 0, {option})" for x in ("tensor(1)", "tensor(0)", "zeros(0)", "ones(2)")
+                 for name in ("cumsum", "cumprod") for option in ("dtype=torch.bool", "out=x.clone()")]
 MEMBERS = [  # compared in the dtype that both promote to
     f"torch.isin({elements})" for elements in (
         "torch.tensor([0.1]), 0.1", "torch.tensor([0.1]).half(), 0.1", "0.1, torch.tensor([0.1])", "torch.tensor([44], dtype=torch.uint8), 300",
@@ -561,7 +566,7 @@ RESHAPED = [f"t = torch.distributions.ReshapeTransform((2,), (1, 2))\nt{call}" f
 
 
 @pytest.mark.parametrize("code", [
-    *LARGEST_DIFFERENCES, *MEMBERS, *BATCHED_NUMBERS, *BATCHED_INTEGERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *STEPPED_TWICE, *LARGEST_OF_BAGS, *INTEGER_WEIGHTS, *OF_EMPTY_VECTORS, *SLOPES_AT_ZERO, *STILL, *FILLED, *RESHAPED,
+    *LARGEST_DIFFERENCES, *EQUAL_ROWS, *RUNNING_BOOLS, *MEMBERS, *BATCHED_NUMBERS, *BATCHED_INTEGERS, *SELECTED, *INSIDE, *NUMBERS_IN_TENSORS, *COMPLEX_FACTORS, *AXES, *TRUNCATED, *INPUTS_AS_RESULTS, *STEPPED_TWICE, *LARGEST_OF_BAGS, *INTEGER_WEIGHTS, *OF_EMPTY_VECTORS, *SLOPES_AT_ZERO, *STILL, *FILLED, *RESHAPED,
     *TOLERANCES, *TRANSFORMS, *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *OF_A_NUMBER, *NO_FREEDOM, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,

@@ -13,6 +13,7 @@ import types
 import pytest
 
 import flambeau
+import flambeau.sparse
 
 ROOT = pathlib.Path(__file__).parent.parent
 DATA = ROOT / "tests" / "data"

@@ -5,7 +5,9 @@ import functools
 from .functions.legacy import SPARSE_TYPES
 from .functions.sparse import addmm, log_softmax, mm, softmax, sum
 
-globals().update(SPARSE_TYPES)
+FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, LongTensor, IntTensor, ShortTensor, CharTensor, ByteTensor = (
+    SPARSE_TYPES.values()
+)
 __all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "softmax", "sum", *SPARSE_TYPES]
 
 

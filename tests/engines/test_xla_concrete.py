@@ -28,6 +28,7 @@ def test_a_tensor_moves_to_the_cpu_with_its_elements(jax):
     assert moved.device.type == "cpu" and moved.dtype is flambeau.float64 and moved.tolist() == [0.0, 1.0, 2.0]
 
 
+@pytest.mark.filterwarnings("ignore:cov.*degrees of freedom")
 @pytest.mark.parametrize("function", [
     lambda x: x.unique(return_inverse=True, return_counts=True), lambda x: x.unique(dim=0), flambeau.unique_consecutive, flambeau.histogram,
     flambeau.histc, lambda x: flambeau.histogramdd(x[:, None], [2]), lambda x: x.long().bincount(), lambda x: flambeau.isin(x, x[:1]),

@@ -13,6 +13,7 @@ import functools
 import gc
 import operator
 import types
+from collections.abc import Set
 from typing import NamedTuple
 
 import numpy as np
@@ -62,8 +63,8 @@ FUNCTION_PARTS = operator.attrgetter(
 class Names(NamedTuple):
     """The names of attributes that something reads, and sets."""
 
-    reads: set
-    writes: set = frozenset()
+    reads: Set
+    writes: Set = frozenset()
 
 
 class Observation:

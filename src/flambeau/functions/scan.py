@@ -43,10 +43,13 @@ def cumprod(input, dim, *, dtype=None):
 
 def _running(op, input, dim, dtype, name):
     need_tensor(input, name)
+    axis = dim_in_range(dim, input._a.ndim)
     if dtype is _dtypes.bool_:
-        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'; leave dtype= out to add in int64")
+        if input._a.ndim and input._a.size:
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'; leave dtype= out to use int64")
+        return input != 0
     input, dtype = with_sum_dtype(input, dtype)
-    return op(input, axis=dim_in_range(dim, input._a.ndim), reverse=False, dtype=dtype)
+    return op(input, axis=axis, reverse=False, dtype=dtype)
 
 
 @numpy_names

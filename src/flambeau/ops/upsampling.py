@@ -26,7 +26,7 @@ class Taps(NamedTuple):
     not be written to.
     """
 
-    index: np.ndarray  # type: ignore[assignment]  # type: ignore[assignment]  # hides tuple's method
+    index: np.ndarray  # type: ignore[assignment]  # hides tuple's method
     weights: np.ndarray | None
 
 

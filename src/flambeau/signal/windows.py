@@ -63,10 +63,10 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=strided
 
 def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=strided, device=None, requires_grad=False):
     """A Gaussian of standard deviation `std`."""
-    std = as_float(std, "gaussian", "std")
-    if std <= 0:
+    width = as_float(std, "gaussian", "std")
+    if width <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
-    return _window("gaussian", lambda n, length: np.exp(-(((n - (length - 1) / 2) / std) ** 2) / 2), M, sym, dtype,
+    return _window("gaussian", lambda n, length: np.exp(-(((n - (length - 1) / 2) / width) ** 2) / 2), M, sym, dtype,
                    layout, device, requires_grad)
 
 
