@@ -108,11 +108,12 @@ def pull(layout, g, x, weight, mean, var, eps, how, needs):
 
 def input_pull(g, g_mean, g_var, away, inv, weight, g_sum, g_away, outer, n):
     """The gradient of the input, from that of the result and of its statistics."""
+    g_sum = g_sum / n  # before it is weighted: equal gradients cancel in direct + level
     if weight is not None:
         g_sum, g_away = g_sum * weight, g_away * weight
     g_sum, g_away = sum_over(g_sum, outer), sum_over(g_away, outer)
     slope = (2 * g_var - g_away * inv * inv * inv) / n
-    level = g_mean / n - g_sum / n * inv  # so that equal gradients cancel in direct + level
+    level = g_mean / n - g_sum * inv
     if weight is None:
         direct = g * inv
     elif math.prod(g.shape) > 2 * math.prod(weight.shape) * math.prod(inv.shape):
